@@ -53,9 +53,10 @@ $(B)/useprobe: $(call obj,src/main.c) $(B)/libuseprobe.a
 	$(say) LINK $@
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# Only libraries that it uses: the lab is also started inside bare containers.
 $(B)/uselab: $(call obj,$(LAB_SRC)) $(B)/libuseprobe.a
 	$(say) LINK $@
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(LIBS)
 
 $(B)/useprobe-sqlbridge: $(call obj,$(BRIDGE_SRC)) $(B)/libuseprobe.a
 	$(say) LINK $@
@@ -79,6 +80,11 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
 
 $(B)/tests/%: $(B)/obj/tests/unit/%.o $(call obj,$(TEST_HELP)) $(B)/libuseprobe.a
+	$(say) TEST $@
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+# The laboratory is no part of the library: its tests link its objects.
+$(B)/tests/test_lab_%: $(B)/obj/tests/unit/test_lab_%.o $(call obj,$(TEST_HELP) $(filter-out src/lab/main.c,$(LAB_SRC))) $(B)/libuseprobe.a
 	$(say) TEST $@
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 

@@ -1,0 +1,42 @@
+/* uselab - the laboratory: servers with chosen bottlenecks, databases, load, all on the real kernel. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lab.h"
+
+static const char usage[] =
+	"usage: uselab serve|db [OPTION]...\n"
+	"\n"
+	"  serve   an HTTP server whose bottleneck is chosen: CPU, workers, lock, pool, disk, memory, freeze\n"
+	"  db      a database that serve can ask, with its own workers and service time\n"
+	"\n"
+	"Try `uselab serve --help`. Every sub-command counts what it does exactly, so that a measurement from outside can be checked.\n";
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} commands[] = {
+		{ "serve", lab_serve_main },
+		{ "db", lab_db_main },
+	};
+
+	if (argc < 2) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("uselab " UP_VERSION);
+		return 0;
+	}
+	fprintf(stderr, "uselab: no sub-command `%s`; there are: serve, db\n", argv[1]);
+	return 2;
+}
