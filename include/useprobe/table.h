@@ -1,0 +1,59 @@
+/* Table: the rows of the current tick joined with their history. Sinks read it; they compute no rates. */
+#ifndef UP_TABLE_H
+#define UP_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "useprobe/row.h"
+
+#define UP_HISTORY 128 /* points kept a series: two minutes at 1 Hz */
+#define UP_SATURATED_AFTER_NS 3000000000ull
+
+/* One tick as the sinks see it. */
+struct up_tick {
+	uint64_t number; /* 0 first */
+	uint64_t wall_ns; /* end of the window */
+	uint64_t mono_ns;
+	uint64_t elapsed_ns; /* since the first tick */
+	uint64_t interval_ns; /* asked for */
+	uint64_t late_ns; /* behind its deadline */
+};
+
+struct up_point {
+	uint64_t mono_ns;
+	float utilization, saturation, waiting; /* NaN = not known */
+};
+
+struct up_series {
+	uint64_t key_hash;
+	char *key; /* owned: target, scope, resource, name joined by 0x1f */
+	struct up_point history[UP_HISTORY];
+	size_t history_count; /* points ever written; newest at (count - 1) % UP_HISTORY */
+	uint64_t saturated_since_ns; /* 0 = not saturated now */
+	uint64_t saturated_window_ns; /* time of the windows seen saturated in a row */
+	uint64_t last_tick;
+	double waiting_max; /* highest waiting over the run, NaN = never known */
+};
+
+struct up_table {
+	struct up_rows rows; /* of the current tick, in collector order */
+	size_t series_of[UP_ROWS_MAX]; /* index into series for each row */
+	struct up_series *series; /* [series_count], owned */
+	size_t series_count, series_capacity; /* at most UP_TABLE_SERIES_MAX; the longest unseen goes first */
+	struct up_tick tick;
+};
+#define UP_TABLE_SERIES_MAX 8192
+
+UP_MUST_CHECK int up_table_init(struct up_table *table);
+void up_table_done(struct up_table *table);
+/* Joins table->rows with the history: sets every row's condition and appends to its series. Call once after the rows are filled. */
+int up_table_commit(struct up_table *table, const struct up_tick *tick);
+/* Point AGE ticks back (0 = newest); false when there is none. */
+bool up_series_point(const struct up_series *series, size_t age, struct up_point *ret);
+/* Order of need of attention: errors, saturated, busy, ok, idle; inside one by utilization; run-queue stays next to its cpu.
+ * Fills ORDER [rows.count] with indexes into rows.items. */
+void up_table_order(const struct up_table *table, size_t *order);
+
+#endif
