@@ -34,6 +34,8 @@ struct up_env {
 	size_t setting_count;
 	uint64_t interval_ns;
 	uint64_t tick; /* number of this tick, 0 first */
+	uint64_t late_ticks; /* ticks so far that began more than 10 % of the interval late, or were skipped */
+	uint64_t dropped_rows; /* rows so far that did not fit a tick */
 	char error[256]; /* reason of a failed open or read */
 };
 
