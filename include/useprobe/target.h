@@ -30,10 +30,10 @@ const char *up_controller_name(enum up_controller controller);
 /* One mounted cgroup hierarchy, from /proc/self/mountinfo. */
 struct up_hierarchy {
 	bool v2;
+	bool named; /* v1 "name=systemd": no controllers, but units without accounting live only there */
 	unsigned controllers; /* bit set of 1u << enum up_controller */
 	char mount[512]; /* mount point, "/sys/fs/cgroup/cpu" */
-	char root[UP_PATH_MAX /
-		  4]; /* directory of the hierarchy that is mounted there (mountinfo field 4), "/" or a container's */
+	char root[1024]; /* directory of the hierarchy that is mounted there (mountinfo field 4), "/" or a container's */
 };
 
 struct up_hierarchies {
@@ -43,8 +43,32 @@ struct up_hierarchies {
 	int v2; /* index of the v2 hierarchy, -1 = none */
 };
 
-/* Reads mountinfo and, for v2, cgroup.controllers. 0; -ENOENT when no cgroup file system is mounted; -EBADMSG. */
-int up_hierarchies_read(const struct up_source *source, struct up_arena *arena, struct up_hierarchies *ret);
+/* Reads /proc/self/mountinfo (a tree without it: /proc/self/mounts, /proc/mounts) and, for v2, cgroup.controllers. Of several mounts of
+ * one hierarchy the one that shows most of it is taken. Other named hierarchies than systemd's, and those without a controller of ours,
+ * are left out. 0; -ENOENT when no cgroup file system is mounted; -EBADMSG when a line is cut or malformed.
+ * libcgroup is not asked: it does not know field 4 (the part of the hierarchy a container sees) and reads no recorded tree. */
+UP_MUST_CHECK int up_hierarchies_read(const struct up_source *source, struct up_arena *arena, struct up_hierarchies *ret);
+
+/* Cgroups of a process in every hierarchy: path below the mount point, NULL where it is not visible from here. */
+struct up_pid_cgroups {
+	const char *path[UP_HIERARCHIES_MAX]; /* borrowed from the arena */
+};
+/* Reads /proc/PID/cgroup. 0; -ESRCH when there is no such process; -EACCES; -EBADMSG. */
+UP_MUST_CHECK int up_pid_cgroups_read(const struct up_source *source, struct up_arena *arena,
+	const struct up_hierarchies *hierarchies, pid_t pid, struct up_pid_cgroups *ret);
+/* The pure part: lines "ID:CONTROLLERS:PATH", where PATH is all that follows the second colon (kernel/cgroup/cgroup.c,
+ * proc_cgroup_show). A last line without newline sets *ret_cut and is taken as it is. 0, -EBADMSG, -ENOMEM. */
+UP_MUST_CHECK int up_pid_cgroups_parse(const char *text, struct up_arena *arena, const struct up_hierarchies *hierarchies,
+	struct up_pid_cgroups *ret, bool *ret_cut);
+/* Index of the hierarchy in which these paths say most: the first of cpu, v2, memory, ... with another path than "/"; -1 when the
+ * process is in the root of all of them. */
+int up_pid_cgroups_main(const struct up_hierarchies *hierarchies, const struct up_pid_cgroups *paths);
+
+/* Name and start time of a process from /proc/PID/stat (fields 2 and 22; the name may hold blanks, ')' and newlines).
+ * NAME may be NULL. 0, -ESRCH, -EBADMSG. */
+#define UP_COMM_MAX 64
+UP_MUST_CHECK int up_pid_stat(const struct up_source *source, struct up_arena *arena, pid_t pid, char name[UP_COMM_MAX],
+	uint64_t *ret_start_ticks);
 
 enum up_target_kind { UP_TARGET_HOST, UP_TARGET_CGROUP, UP_TARGET_PID };
 
@@ -54,12 +78,14 @@ struct up_cgroup {
 };
 
 struct up_target {
-	char name[512]; /* as typed */
+	char name[UP_PATH_MAX]; /* as typed */
+	char lookup[256]; /* looked up instead of name after a restart: the container of a compose service; "" = name */
 	enum up_target_kind kind;
-	char label[UP_PATH_MAX / 4]; /* CSV name: path below the hierarchy root ("/api"), "host", "comm[pid]" */
+	char label[UP_PATH_MAX]; /* CSV name: path below the hierarchy root ("/api"), "host", "comm[pid]" */
 	const char *how; /* class of the lookup that found it: "relative path", "systemd unit", ... static */
 	char container_id[80]; /* when a container runtime named it, else "" */
 	const struct up_hierarchies *hierarchies; /* borrowed */
+	int main; /* hierarchy of label and inode: that of cpu, else v2, else the first the target is in; -1 = not found yet */
 	struct up_cgroup cgroup; /* for UP_TARGET_PID: the process's own cgroup (context, not the measured set) */
 	pid_t pid; /* UP_TARGET_PID only */
 	uint64_t pid_start_ticks; /* /proc/PID/stat field 22; tells a reused pid */
@@ -89,29 +115,36 @@ bool up_target_ancestor_label(const struct up_target *target, enum up_controller
 /* Candidates of a lookup. */
 struct up_candidate {
 	char *label; /* owned; what is printed when the name is ambiguous */
-	char *path; /* owned; path below the hierarchy's mount, NULL when only pid is known */
+	char *path; /* owned; path below the hierarchy's mount */
 	pid_t pid; /* a process inside, 0 = not known */
 	int hierarchy; /* index path belongs to */
 	char container_id[80];
-	bool replica; /* one of a compose service: all of them are taken */
+	char container_name[256]; /* likewise */
 };
 struct up_candidates {
 	struct up_candidate items[UP_CANDIDATES_MAX];
 	size_t count;
 	size_t more; /* matches beyond UP_CANDIDATES_MAX */
 	const char *how; /* class that matched, static */
+	bool all; /* every one is taken (replicas of a compose service) */
 };
 void up_candidates_done(struct up_candidates *candidates);
-/* Adds one, copying the strings; a path that is there already (the same group in another hierarchy) is not added twice. */
-int up_candidates_add(struct up_candidates *candidates, const char *label, const char *path, int hierarchy, pid_t pid);
+/* Adds one, copying the strings; a path that is there already (the same group in another hierarchy) is not added twice.
+ * 0 with *ret_added (may be NULL; NULL when it was there or did not fit and was counted), -ENOMEM. */
+UP_MUST_CHECK int up_candidates_add(struct up_candidates *candidates, const char *label, const char *path, int hierarchy, pid_t pid,
+	struct up_candidate **ret_added);
 
-/* Looks NAME up class by class; the first class with any match decides. 0 with >= 1 candidates; -ENOENT with MESSAGE saying what was
- * searched. */
-int up_lookup(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies, const char *name,
-	struct up_candidates *ret, char *message, size_t message_size);
+/* Looks NAME up class by class; the first class with any match decides. ONLY (may be NULL) restricts it to one class, as named by
+ * candidates.how. 0 with >= 1 candidates; -ENOENT with MESSAGE saying what was searched; -ENOMEM.
+ * Messages hold lines separated by newlines; foreign bytes that are not printable UTF-8 are written as \xNN. */
+UP_MUST_CHECK int up_lookup(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies,
+	const char *name, const char *only, struct up_candidates *ret, char *message, size_t message_size);
 
-/* Adds targets. up_targets_add_name: 0; -ENOENT (MESSAGE says what was searched); -ENOTUNIQ (MESSAGE lists the candidates); -ENOSPC.
- * With WAIT a name that is not there yet is added as not present. */
+/* Adds targets. up_targets_add_name: 0; -ENOENT (MESSAGE says what was searched); -ENOTUNIQ (MESSAGE lists the candidates);
+ * -EEXIST (another name of a target that is there already); -ENOSPC; -EINVAL; -ENOMEM: MESSAGE is always set on error.
+ * A name given twice is one target. With WAIT a name that is not there yet is added as not present.
+ * TARGETS must not move afterwards (targets borrow its hierarchies). up_targets_init: 0 or the error of up_hierarchies_read; it may be
+ * used without cgroups all the same (--pid). */
 int up_targets_init(struct up_targets *targets, const struct up_source *source, struct up_arena *arena);
 void up_targets_done(struct up_targets *targets);
 int up_targets_add_name(struct up_targets *targets, const struct up_source *source, struct up_arena *arena, const char *name,
@@ -119,12 +152,14 @@ int up_targets_add_name(struct up_targets *targets, const struct up_source *sour
 int up_targets_add_pid(struct up_targets *targets, const struct up_source *source, struct up_arena *arena, pid_t pid,
 	char *message, size_t message_size);
 
-/* Looks whether TARGET is still there, and for it again when it is not. Returns the change of this tick. */
+/* Looks whether TARGET is still there, and for it again when it is not. Returns the change of this tick; UP_TARGET_BACK also for one
+ * that was removed and made again between two ticks. Ids, paths and label are those of the new one. */
 enum up_target_change { UP_TARGET_SAME, UP_TARGET_GONE, UP_TARGET_BACK };
 enum up_target_change up_target_refresh(struct up_target *target, const struct up_source *source, struct up_arena *arena);
 
-/* Process ids of TARGET with all descendants of its cgroup: array and count borrowed from ARENA. 0, -ENOENT, -EFBIG. */
-int up_target_pids(const struct up_target *target, const struct up_source *source, struct up_arena *arena, pid_t **ret_pids,
+/* Process ids of TARGET with all descendants of its cgroup, ascending, each once: array and count borrowed from ARENA. Processes that
+ * this pid namespace does not show are left out. 0, -ENOENT, -EACCES, -EFBIG. */
+UP_MUST_CHECK int up_target_pids(const struct up_target *target, const struct up_source *source, struct up_arena *arena, pid_t **ret_pids,
 	size_t *ret_count);
 
 #endif
