@@ -69,8 +69,11 @@ void lab_thread_admin(struct lab_server *server, struct lab_hand *hand)
 			return;
 		const int fd = accept4(server->admin_fd, NULL, NULL, SOCK_CLOEXEC);
 
-		if (fd < 0)
+		if (fd < 0) {
+			/* Out of descriptors: the counters must wait like everyone, but not spin. */
+			lab_sleep_until(lab_now_ns() + 5 * LAB_NS_PER_MS);
 			continue;
+		}
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 		(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 		/* Whatever is asked, the counters are the answer. */

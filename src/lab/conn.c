@@ -24,14 +24,19 @@ struct lab_conn *lab_conn_open(struct lab_server *server, struct lab_hand *hand,
 		if (!conn)
 			goto refuse;
 		server->conns[fd] = conn;
+	} else {
+		/* The kernel has ordered the close before this accept; C must be told. */
+		(void)atomic_load_explicit(&conn->fd, memory_order_acquire);
 	}
 	/* Not the buffer: clearing 8 KiB for each connection would be most of the cost of accepting it. */
-	conn->fd = fd;
+	atomic_store_explicit(&conn->fd, fd, memory_order_relaxed);
 	conn->in_length = conn->skip = 0;
-	conn->writing = conn->counted = false;
+	conn->writing = conn->sending = conn->counted = false;
 	conn->owned_body = NULL;
 	conn->next_queued = NULL;
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (server->options->sndbuf_bytes)
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &server->options->sndbuf_bytes, sizeof(unsigned));
 	lab_tally_count(hand->tally, LAB_ACCEPTED, 1);
 	lab_tally_gauge(hand->tally, LAB_CONNECTIONS, 1, lab_now_ns());
 	return conn;
@@ -46,6 +51,8 @@ void lab_conn_close(struct lab_server *server, struct lab_hand *hand, struct lab
 	const int fd = conn->fd;
 
 	(void)server;
+	if (conn->sending)
+		lab_tally_gauge(hand->tally, LAB_SENDING, -1, now_ns);
 	if (conn->counted) {
 		conn->counted = false;
 		lab_tally_count(hand->tally, LAB_BROKEN, 1);
@@ -54,7 +61,7 @@ void lab_conn_close(struct lab_server *server, struct lab_hand *hand, struct lab
 	lab_tally_gauge(hand->tally, LAB_CONNECTIONS, -1, now_ns);
 	free(conn->owned_body);
 	conn->owned_body = NULL;
-	conn->fd = -1;
+	atomic_store_explicit(&conn->fd, -1, memory_order_release);
 	/* Last: from here on the descriptor, and with it this struct, may belong to a new connection. */
 	close(fd);
 }
@@ -183,8 +190,15 @@ static enum lab_next finish(struct lab_server *server, struct lab_hand *hand, st
 {
 	const int r = flush(conn);
 
-	if (r == -EAGAIN)
+	if (r == -EAGAIN) {
+		if (!conn->sending)
+			lab_tally_gauge(hand->tally, LAB_SENDING, 1, lab_now_ns());
+		conn->sending = true;
 		return LAB_NEXT_WRITE;
+	}
+	if (conn->sending)
+		lab_tally_gauge(hand->tally, LAB_SENDING, -1, lab_now_ns());
+	conn->sending = false;
 	if (r == 0 && conn->counted) {
 		const uint64_t now_ns = lab_now_ns();
 

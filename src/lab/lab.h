@@ -15,5 +15,6 @@ int lab_load(const struct lab_load_options *options);
 int lab_serve_main(int argc, char **argv);
 int lab_db_main(int argc, char **argv);
 int lab_load_main(int argc, char **argv);
+int lab_burn_main(int argc, char **argv);
 
 #endif

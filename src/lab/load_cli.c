@@ -258,7 +258,7 @@ static void print_progress(const struct lab_load_totals *t, const struct lab_sch
 /* Says before the first request that nobody is there: a run of refused connections is rarely what was meant. */
 static int check_target(const struct lab_load_options *o)
 {
-	const int fd = lab_connect(&o->target, 5 * LAB_NS_PER_S);
+	const int fd = lab_connect(&o->target, 5 * LAB_NS_PER_S, LAB_NS_PER_S);
 
 	if (fd >= 0) {
 		close(fd);

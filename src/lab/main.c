@@ -5,11 +5,12 @@
 #include "lab.h"
 
 static const char usage[] =
-	"usage: uselab serve|db|load [OPTION]...\n"
+	"usage: uselab serve|db|load|burn [OPTION]...\n"
 	"\n"
 	"  serve   an HTTP server whose bottleneck is chosen: CPU, workers, lock, pool, disk, memory, freeze\n"
 	"  db      a database that serve can ask, with its own workers and service time\n"
 	"  load    a load generator, open and closed loop, that says what it could not send\n"
+	"  burn    a neighbour that takes CPU time and serves nobody\n"
 	"\n"
 	"Try `uselab serve --help`. Every sub-command counts what it does exactly, so that a measurement from outside can be checked.\n";
 
@@ -22,6 +23,7 @@ int main(int argc, char **argv)
 		{ "serve", lab_serve_main },
 		{ "db", lab_db_main },
 		{ "load", lab_load_main },
+		{ "burn", lab_burn_main },
 	};
 
 	if (argc < 2) {
@@ -39,6 +41,6 @@ int main(int argc, char **argv)
 		puts("uselab " UP_VERSION);
 		return 0;
 	}
-	fprintf(stderr, "uselab: no sub-command `%s`; there are: serve, db, load\n", argv[1]);
+	fprintf(stderr, "uselab: no sub-command `%s`; there are: serve, db, load, burn\n", argv[1]);
 	return 2;
 }

@@ -17,6 +17,7 @@ enum lab_gauge {
 	LAB_LOCK_WAIT, /* requests waiting for a mutex */
 	LAB_LOCK_HELD, /* holders of a mutex */
 	LAB_DISK, /* requests in write, fsync or a page read */
+	LAB_SENDING, /* requests whose answer does not fit into the socket */
 	LAB_CONNECTIONS, /* accepted connections */
 	LAB_POOL_WAIT,
 	LAB_POOL_BUSY = LAB_POOL_WAIT + LAB_DEPENDENCIES_MAX,

@@ -104,15 +104,15 @@ static int connect_wait(int fd, uint64_t timeout_ns)
 	return -error;
 }
 
-int lab_connect(const struct lab_address *address, uint64_t timeout_ns)
+int lab_connect(const struct lab_address *address, uint64_t connect_max_ns, uint64_t answer_max_ns)
 {
-	const struct timeval timeout = { .tv_sec = (time_t)(timeout_ns / LAB_NS_PER_S),
-		.tv_usec = (suseconds_t)(timeout_ns % LAB_NS_PER_S / LAB_NS_PER_US) };
+	const struct timeval timeout = { .tv_sec = (time_t)(answer_max_ns / LAB_NS_PER_S),
+		.tv_usec = (suseconds_t)(answer_max_ns % LAB_NS_PER_S / LAB_NS_PER_US) };
 	int r, fd = lab_connect_start(address);
 
 	if (fd < 0)
 		return fd;
-	r = connect_wait(fd, timeout_ns);
+	r = connect_wait(fd, connect_max_ns);
 	if (r == 0 && (fcntl(fd, F_SETFL, 0) < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
 			      setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0))
 		r = -errno;

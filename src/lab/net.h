@@ -18,9 +18,9 @@ int lab_address_read(const char *text, struct lab_address *ret_address);
 /* A listening, close-on-exec socket with BACKLOG; NONBLOCK makes accept return at once. The descriptor, or -errno. */
 int lab_listen(const struct lab_address *address, int backlog, int nonblock);
 
-/* Connects and waits at most TIMEOUT_NS; the socket is then blocking with that timeout on each read and write, without Nagle's
- * delay. The descriptor, or -errno. */
-int lab_connect(const struct lab_address *address, uint64_t timeout_ns);
+/* Connects, waiting at most CONNECT_MAX_NS; the socket is then blocking, waits at most ANSWER_MAX_NS in each read and write, and has
+ * no Nagle delay. The descriptor, or -errno. */
+int lab_connect(const struct lab_address *address, uint64_t connect_max_ns, uint64_t answer_max_ns);
 
 /* Starts a non-blocking connection. The descriptor (perhaps still connecting), or -errno. */
 int lab_connect_start(const struct lab_address *address);

@@ -60,8 +60,10 @@ struct lab_server_options {
 	unsigned decoys;
 	double decoy_ratio; /* busy share of each decoy thread */
 	unsigned body_bytes;
+	unsigned sndbuf_bytes; /* send buffer of each connection, 0 = the kernel's own choice */
 	uint64_t duration_ns;
 	uint64_t seed;
+	const char *stats_path; /* borrowed; the counters are written there at the end */
 	bool quiet;
 };
 

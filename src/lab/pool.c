@@ -10,13 +10,15 @@
 #include "pool.h"
 
 #define CONNECT_MAX_NS (2 * LAB_NS_PER_S)
+#define WAITING (-1)
+#define CANCELLED (-2)
 #define ANSWER_MAX_NS (60 * LAB_NS_PER_S)
 
 /* A thread in the pool's queue, on that thread's stack. Its own condition: a freed connection wakes exactly the first. */
 struct lab_pool_waiter {
 	struct lab_pool_waiter *next;
 	pthread_cond_t granted;
-	int slot; /* -1 until granted */
+	int slot; /* WAITING until granted, CANCELLED when the pool closes */
 };
 
 int lab_pool_init(struct lab_pool *pool, const struct lab_address *address, unsigned index, unsigned size, uint64_t wait_max_ns)
@@ -37,7 +39,7 @@ int lab_pool_init(struct lab_pool *pool, const struct lab_address *address, unsi
 	}
 	/* The first failure ends it: a pool of 100 must not wait 100 times for a server that is not there. */
 	for (unsigned i = 0; i < size; i++) {
-		const int fd = lab_connect(address, CONNECT_MAX_NS);
+		const int fd = lab_connect(address, CONNECT_MAX_NS, ANSWER_MAX_NS);
 
 		if (fd < 0)
 			break;
@@ -76,10 +78,10 @@ static void leave_queue(struct lab_pool *pool, struct lab_pool_waiter *waiter)
 		pool->last = before;
 }
 
-/* Waits in the queue until a slot is granted; the mutex is held. The slot, or -ETIMEDOUT. */
+/* Waits in the queue until a slot is granted; the mutex is held. The slot, -ETIMEDOUT, or -ECANCELED. */
 static int wait_for_slot(struct lab_pool *pool)
 {
-	struct lab_pool_waiter self = { .slot = -1 };
+	struct lab_pool_waiter self = { .slot = WAITING };
 	const uint64_t deadline_ns = lab_now_ns() + pool->wait_max_ns;
 	const struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / LAB_NS_PER_S),
 		.tv_nsec = (long)(deadline_ns % LAB_NS_PER_S) };
@@ -91,29 +93,31 @@ static int wait_for_slot(struct lab_pool *pool)
 	else
 		pool->first = &self;
 	pool->last = &self;
-	while (self.slot < 0 && r != ETIMEDOUT)
+	while (self.slot == WAITING && r != ETIMEDOUT)
 		r = pool->wait_max_ns ? pthread_cond_timedwait(&self.granted, &pool->mutex, &deadline)
 				      : pthread_cond_wait(&self.granted, &pool->mutex);
-	if (self.slot < 0)
+	if (self.slot == WAITING)
 		leave_queue(pool, &self);
 	pthread_cond_destroy(&self.granted);
-	return self.slot < 0 ? -ETIMEDOUT : self.slot;
+	return self.slot == WAITING ? -ETIMEDOUT : self.slot == CANCELLED ? -ECANCELED : self.slot;
 }
 
-/* The slot of a connection that is now the caller's, or -ETIMEDOUT. */
+/* The slot of a connection that is now the caller's, -ETIMEDOUT, or -ECANCELED. */
 static int borrow(struct lab_pool *pool, struct lab_tally *tally)
 {
 	int slot;
 
 	pthread_mutex_lock(&pool->mutex);
-	if (pool->n_idle) {
+	if (pool->closed) {
+		slot = -ECANCELED;
+	} else if (pool->n_idle) {
 		slot = (int)pool->idle[--pool->n_idle];
 	} else {
 		lab_tally_count(tally, LAB_POOL_WAITS + pool->index, 1);
 		lab_tally_gauge(tally, LAB_POOL_WAIT + pool->index, 1, lab_now_ns());
 		slot = wait_for_slot(pool);
 		lab_tally_gauge(tally, LAB_POOL_WAIT + pool->index, -1, lab_now_ns());
-		if (slot < 0)
+		if (slot == -ETIMEDOUT)
 			lab_tally_count(tally, LAB_POOL_TIMEOUTS + pool->index, 1);
 	}
 	if (slot >= 0)
@@ -159,32 +163,64 @@ static int exchange(int fd)
 	return 0;
 }
 
+void lab_pool_cancel(struct lab_pool *pool)
+{
+	pthread_mutex_lock(&pool->mutex);
+	pool->closed = true;
+	for (unsigned i = 0; i < pool->size; i++)
+		if (pool->fd[i] >= 0)
+			shutdown(pool->fd[i], SHUT_RDWR);
+	for (struct lab_pool_waiter *waiter = pool->first, *next; waiter; waiter = next) {
+		next = waiter->next; /* before the grant: the waiter lives on its thread's stack */
+		waiter->slot = CANCELLED;
+		pthread_cond_signal(&waiter->granted);
+	}
+	pool->first = pool->last = NULL;
+	pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Sets the descriptor of a borrowed slot. Under the mutex, because lab_pool_cancel reads all of them. */
+static void set_fd(struct lab_pool *pool, int slot, int fd)
+{
+	pthread_mutex_lock(&pool->mutex);
+	if (pool->fd[slot] >= 0)
+		close(pool->fd[slot]);
+	pool->fd[slot] = fd;
+	if (fd >= 0 && pool->closed)
+		shutdown(fd, SHUT_RDWR);
+	pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Makes a connection for a slot that has none. The descriptor, or -EIO. */
+static int reconnect(struct lab_pool *pool, struct lab_tally *tally, int slot)
+{
+	const int fd = lab_connect(pool->address, CONNECT_MAX_NS, ANSWER_MAX_NS);
+
+	if (fd == -EMFILE || fd == -ENFILE)
+		lab_tally_count(tally, LAB_EMFILE, 1);
+	lab_tally_count(tally, fd < 0 ? LAB_DB_ERRORS + pool->index : LAB_DB_CONNECTS + pool->index, 1);
+	if (fd < 0)
+		return -EIO;
+	set_fd(pool, slot, fd);
+	return fd;
+}
+
 int lab_pool_query(struct lab_pool *pool, struct lab_tally *tally)
 {
 	const int slot = borrow(pool, tally);
-	int r = 0;
+	int r, fd;
 
 	if (slot < 0)
 		return slot;
-	if (pool->fd[slot] < 0) {
-		pool->fd[slot] = lab_connect(pool->address, ANSWER_MAX_NS);
-		if (pool->fd[slot] == -EMFILE || pool->fd[slot] == -ENFILE)
-			lab_tally_count(tally, LAB_EMFILE, 1);
-		lab_tally_count(tally, pool->fd[slot] < 0 ? LAB_DB_ERRORS + pool->index : LAB_DB_CONNECTS + pool->index, 1);
-	}
-	if (pool->fd[slot] < 0) {
-		r = -EIO;
-	} else {
+	fd = r = pool->fd[slot] >= 0 ? pool->fd[slot] : reconnect(pool, tally, slot);
+	if (fd >= 0) {
 		lab_tally_gauge(tally, LAB_DB_BUSY + pool->index, 1, lab_now_ns());
-		r = exchange(pool->fd[slot]);
+		r = exchange(fd);
 		lab_tally_gauge(tally, LAB_DB_BUSY + pool->index, -1, lab_now_ns());
 		lab_tally_count(tally, r < 0 ? LAB_DB_ERRORS + pool->index : LAB_DB_QUERIES + pool->index, 1);
-		if (r < 0) {
-			close(pool->fd[slot]);
-			pool->fd[slot] = -1;
-			r = -EIO;
-		}
+		if (r < 0)
+			set_fd(pool, slot, -1);
 	}
 	give_back(pool, tally, slot);
-	return r;
+	return r < 0 ? -EIO : 0;
 }

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lab.h"
@@ -43,6 +45,7 @@ static const char help_options[] =
 	"  --pages FILE:MB:PAGES     reads PAGES random pages of a file of MB MiB\n"
 	"  --fd-leak N               one request in N leaks a descriptor\n"
 	"  --body-bytes N            size of the answer (64)\n"
+	"  --sndbuf BYTES            send buffer of each connection (the kernel's choice)\n"
 	"\n"
 	"the process:\n"
 	"  --freeze AT:FOR           stops it (SIGSTOP) AT after the start, continues it after FOR\n"
@@ -50,6 +53,7 @@ static const char help_options[] =
 	"  --alloc-mb N              touches N MiB at the start\n"
 	"  --max-fds N               descriptor limit\n"
 	"  --decoy-threads N[:PERCENT]   threads that burn CPU and serve nobody (50)\n"
+	"  --stats-out FILE          writes the counters there at the end\n"
 	"  --duration TIME           ends by itself (1h)\n"
 	"  --seed N                  of all random draws (1)\n"
 	"  --quiet                   prints errors only\n";
@@ -99,6 +103,20 @@ static void wait_for_end(const sigset_t *ends, uint64_t duration_ns)
 	}
 }
 
+/* Exit status 0, or 1 after a message. */
+static int write_stats(struct lab_serving *serving, const char *name, const char *path)
+{
+	char *json = lab_serving_stats(serving);
+	FILE *out = fopen(path, "we");
+	const bool ok = json && out && fputs(json, out) >= 0;
+
+	free(json);
+	if (out && fclose(out) == 0 && ok)
+		return 0;
+	fprintf(stderr, "uselab %s: %s: %s; the counters are not written\n", name, path, strerror(errno));
+	return 1;
+}
+
 int lab_serve(const struct lab_server_options *options)
 {
 	const char *name = options->line_protocol ? "db" : "serve";
@@ -106,6 +124,7 @@ int lab_serve(const struct lab_server_options *options)
 	struct lab_error note, error;
 	struct lab_totals totals;
 	sigset_t ends;
+	int status;
 
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
@@ -125,10 +144,17 @@ int lab_serve(const struct lab_server_options *options)
 		fflush(stdout);
 	}
 	wait_for_end(&ends, options->duration_ns);
-	lab_serving_stop(serving, &totals);
+	/* A second signal ends it at once, should a worker be held for long. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &ends, NULL);
+	lab_serving_stop(serving);
+	lab_serving_totals(serving, &totals);
 	if (!options->quiet)
 		print_totals(name, &totals);
-	return fflush(stdout) == 0 ? 0 : 1;
+	status = options->stats_path ? write_stats(serving, name, options->stats_path) : 0;
+	lab_serving_free(serving);
+	return fflush(stdout) == 0 ? status : 1;
 }
 
 static int server_main(int argc, char **argv, bool line_protocol)

@@ -25,10 +25,12 @@
 static void watch(struct lab_server *server, struct lab_conn *conn, uint32_t events, int operation)
 {
 	struct epoll_event event = { .events = events | EPOLLONESHOT, .data.ptr = conn };
+	const int fd = conn->fd;
 
+	atomic_store_explicit(&conn->fd, fd, memory_order_release);
 	/* It can only fail without memory for the new descriptor; the connection is then lost, as on a real server. */
-	if (epoll_ctl(server->epoll_fd, operation, conn->fd, &event) < 0)
-		shutdown(conn->fd, SHUT_RDWR);
+	if (epoll_ctl(server->epoll_fd, operation, fd, &event) < 0)
+		shutdown(fd, SHUT_RDWR);
 }
 
 /* What a thread of mode `thread` is born with. */
@@ -248,6 +250,8 @@ void lab_thread_loop(struct lab_server *server, struct lab_hand *hand)
 
 			if (atomic_load(&server->stopping))
 				return;
+			if (conn)
+				(void)atomic_load_explicit(&conn->fd, memory_order_acquire);
 			if (!conn)
 				accept_in_loop(server, hand);
 			else if (conn->writing)

@@ -13,10 +13,11 @@
 
 /* A connection. Whoever holds it (the loop while it waits for bytes, then the queue, then a worker) holds it alone. */
 struct lab_conn {
-	int fd;
+	_Atomic int fd; /* -1 = closed; storing it releases the struct to the next holder, who loads it first */
 	size_t in_length, skip; /* bytes in in; bytes of a body still to be thrown away */
 	char in[LAB_IN_BYTES];
 	bool writing; /* an answer is not yet out in full */
+	bool sending; /* counted in LAB_SENDING */
 	bool counted; /* this answer is one of the counted requests */
 	bool keep_alive;
 	int status;
@@ -47,14 +48,21 @@ struct lab_server {
 /* A running server; opaque. */
 struct lab_serving;
 
-/* Starts the threads of a server: it answers when this returns. 0 and *ret_serving (owned by the caller, ended by lab_serving_stop),
+/* Starts the threads of a server: it answers when this returns. 0 and *ret_serving (owned by the caller, ended by lab_serving_free),
  * or -errno with ret_error. ret_note is filled with a warning (a dependency that does not answer yet), else empty. */
 int lab_serving_start(const struct lab_server_options *options, struct lab_serving **ret_serving, struct lab_error *ret_note,
 	struct lab_error *ret_error);
 
-/* Stops, joins all threads, frees; *ret_totals (may be NULL) holds the last counters. Requests in work are finished, waiting ones
- * are dropped. NULL is allowed. */
-void lab_serving_stop(struct lab_serving *serving, struct lab_totals *ret_totals);
+/* Stops, joins all threads, closes all connections. Requests in work are finished, waiting ones are dropped. What was counted can
+ * still be read. A second call does nothing. */
+void lab_serving_stop(struct lab_serving *serving);
+
+/* Stops if that has not been done, and frees. NULL is allowed. */
+void lab_serving_free(struct lab_serving *serving);
+
+/* The counters: as numbers, and as JSON text owned by the caller (NULL without memory). */
+void lab_serving_totals(struct lab_serving *serving, struct lab_totals *ret_totals);
+char *lab_serving_stats(struct lab_serving *serving);
 
 /* The port that the server really listens on (of interest after --listen with port 0). */
 unsigned lab_serving_port(const struct lab_serving *serving);

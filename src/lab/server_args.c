@@ -98,6 +98,8 @@ static const struct rule rules[] = {
 		.argument = 1,
 		.expected = "N[:PERCENT], for example 2:50" },
 	{ .name = "body-bytes", .kind = KIND_COUNT, PLACE(body_bytes), .max = 64u << 20 },
+	{ .name = "sndbuf", .kind = KIND_COUNT, PLACE(sndbuf_bytes), .max = 1u << 30 },
+	{ .name = "stats-out", .kind = KIND_PATH, PLACE(stats_path) },
 	{ .name = "duration", .kind = KIND_TIME, PLACE(duration_ns) },
 	{ .name = "seed", .kind = KIND_COUNT64, PLACE(seed), .max = UINT64_MAX },
 	{ .name = "quiet", .kind = KIND_SPECIAL, .set = lab_server_set_quiet },

@@ -202,7 +202,7 @@ int lab_serving_start(const struct lab_server_options *options, struct lab_servi
 fail:
 	if (!ret_error->text[0])
 		snprintf(ret_error->text, sizeof(ret_error->text), "%s", strerror(-r));
-	lab_serving_stop(serving, NULL);
+	lab_serving_free(serving);
 	return r;
 }
 
@@ -230,13 +230,21 @@ static void stop_threads(struct lab_serving *serving)
 	pthread_mutex_lock(&server->queue_mutex);
 	pthread_cond_broadcast(&server->queue_filled);
 	pthread_mutex_unlock(&server->queue_mutex);
+	for (unsigned i = 0; i < server->work.n_pools; i++)
+		lab_pool_cancel(&server->work.pools[i]);
 	for (unsigned i = 0; i < serving->n_threads; i++)
 		pthread_join(serving->threads[i].thread, NULL);
+	serving->n_threads = 0;
 	while (atomic_load(&server->n_transient))
 		lab_sleep_until(lab_now_ns() + LAB_NS_PER_MS);
+	if (serving->freezer_pid > 0) {
+		(void)kill(serving->freezer_pid, SIGKILL);
+		(void)waitpid(serving->freezer_pid, NULL, 0);
+	}
+	serving->freezer_pid = 0;
 }
 
-static void free_conns(struct lab_server *server)
+static void close_conns(struct lab_server *server)
 {
 	for (unsigned i = 0; server->conns && i < LAB_FDS_MAX; i++) {
 		struct lab_conn *conn = server->conns[i];
@@ -248,34 +256,46 @@ static void free_conns(struct lab_server *server)
 		free(conn);
 	}
 	free(server->conns);
+	server->conns = NULL;
 }
 
-void lab_serving_stop(struct lab_serving *serving, struct lab_totals *ret_totals)
+void lab_serving_stop(struct lab_serving *serving)
 {
-	struct lab_server *server;
+	struct lab_server *server = &serving->server;
+	int *const fds[] = { &server->listen_fd, &server->epoll_fd, &server->stop_fd, &server->admin_fd };
 
-	if (!serving)
-		return;
-	server = &serving->server;
 	stop_threads(serving);
-	if (serving->freezer_pid > 0) {
-		(void)kill(serving->freezer_pid, SIGKILL);
-		(void)waitpid(serving->freezer_pid, NULL, 0);
-	}
-	if (ret_totals)
-		lab_meter_read(&server->meter, lab_now_ns(), ret_totals);
+	close_conns(server);
 	if (server->work.options)
 		lab_work_done(&server->work);
-	const int fds[] = { server->listen_fd, server->epoll_fd, server->stop_fd, server->admin_fd };
+	server->work.options = NULL;
+	server->work.n_pools = 0;
+	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
 
-	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	free_conns(server);
-	free(server->body);
+void lab_serving_totals(struct lab_serving *serving, struct lab_totals *ret_totals)
+{
+	lab_meter_read(&serving->server.meter, lab_now_ns(), ret_totals);
+}
+
+char *lab_serving_stats(struct lab_serving *serving)
+{
+	return lab_server_stats(&serving->server);
+}
+
+void lab_serving_free(struct lab_serving *serving)
+{
+	if (!serving)
+		return;
+	lab_serving_stop(serving);
+	free(serving->server.body);
 	free(serving->threads);
-	lab_meter_done(&server->meter);
-	pthread_mutex_destroy(&server->queue_mutex);
-	pthread_cond_destroy(&server->queue_filled);
+	lab_meter_done(&serving->server.meter);
+	pthread_mutex_destroy(&serving->server.queue_mutex);
+	pthread_cond_destroy(&serving->server.queue_filled);
 	free(serving);
 }

@@ -39,6 +39,7 @@ static void write_gauges(FILE *out, const struct lab_totals *t)
 		{ "lock_wait", LAB_LOCK_WAIT },
 		{ "lock_held", LAB_LOCK_HELD },
 		{ "disk", LAB_DISK },
+		{ "sending", LAB_SENDING },
 		{ "connections", LAB_CONNECTIONS },
 	};
 

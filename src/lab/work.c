@@ -1,6 +1,7 @@
 /* work - what a request costs: CPU, waits, locks, queries, disk; each part with its own integral. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 #include "work.h"
 
+#define FIRST_LOOPS_PER_NS 0.1 /* low: a first guess must not burn too much */
+#define MAX_BLIND_NS 500000.0
+#define MIN_LEARN_NS 2000
 #define PAGE_BYTES 4096
 #define FSYNC_PAGES 4096 /* the written file stays at 16 MiB */
 
@@ -26,15 +30,23 @@ void lab_burn(struct lab_hand *hand, uint64_t ns)
 {
 	const uint64_t start_ns = thread_cpu_ns();
 	const int64_t want_ns = (int64_t)ns - hand->burn_debt_ns;
+	double loops_per_ns = hand->loops_per_ns > 0 ? hand->loops_per_ns : FIRST_LOOPS_PER_NS;
 	volatile uint64_t sink = start_ns;
 	int64_t used_ns = 0;
 
 	while (used_ns < want_ns) {
-		/* The thread clock is a system call: some microseconds of arithmetic between two looks keep this user time. */
-		for (int i = 0; i < 4000; i++)
+		/* The thread clock is a system call. Running up to nearly the wanted time between two looks keeps this user time. */
+		const double aim_ns = fmin(0.95 * (double)(want_ns - used_ns), MAX_BLIND_NS);
+		const uint64_t loops = (uint64_t)(aim_ns * loops_per_ns) + 200;
+		const int64_t before_ns = used_ns;
+
+		for (uint64_t i = 0; i < loops; i++)
 			sink = sink * 6364136223846793005ull + 1;
 		used_ns = (int64_t)(thread_cpu_ns() - start_ns);
+		if (used_ns - before_ns > MIN_LEARN_NS)
+			loops_per_ns = (double)loops / (double)(used_ns - before_ns);
 	}
+	hand->loops_per_ns = loops_per_ns;
 	hand->burn_debt_ns = used_ns - want_ns;
 }
 

@@ -24,6 +24,7 @@ struct lab_work {
 struct lab_hand {
 	struct lab_tally *tally; /* borrowed from the meter */
 	struct lab_random random;
+	double loops_per_ns; /* learned speed of lab_burn, 0 = not yet */
 	int64_t burn_debt_ns; /* CPU time already burned for the next request */
 };
 
