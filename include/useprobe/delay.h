@@ -14,7 +14,7 @@
 #include "useprobe/source.h"
 #include "useprobe/target.h"
 
-/* 8 buckets per octave (+-4.5 % around the middle, bucket width 9 %): index of a wait of NS nanoseconds. */
+/* 8 buckets of equal width per octave: a bucket is at most 12.5 % wide, so its middle is within 6.3 % of any wait in it. */
 #define UP_DELAY_BUCKETS 256
 
 enum up_delay_method { UP_DELAY_NONE, UP_DELAY_BPF, UP_DELAY_TASKSTATS, UP_DELAY_SCHEDSTAT };
@@ -23,7 +23,8 @@ struct up_delay_sample {
 	enum up_delay_method method;
 	bool lower_bound; /* some waits are not in the sums */
 	struct up_u64 wait_ns; /* counter: all time spent runnable but not running */
-	struct up_u64 throttled_ns; /* counter: the part of wait_ns because of a CPU quota; BPF only */
+	struct up_u64 throttled_ns; /* counter: the part of wait_ns because of a CPU quota */
+	bool throttled_lower_bound; /* without BPF: cpu.stat.local counts a throttled CPU once, however many tasks wait on it */
 	struct up_u64 on_cpu_ns; /* counter */
 	struct up_u64 waits; /* counter: times a task was put on a CPU */
 	const uint64_t *buckets; /* [UP_DELAY_BUCKETS] counter of waits by length, borrowed; NULL without histogram */
