@@ -157,6 +157,7 @@ void up_probe_free(struct up_probe *probe)
 {
 	if (!probe)
 		return;
+	up_probe_close_sinks(probe);
 	for (size_t i = 0; i < probe->instance_count; i++) {
 		struct instance *instance = &probe->instances[i];
 
@@ -180,6 +181,20 @@ int up_probe_add_sink(struct up_probe *probe, struct up_sink sink)
 		return -ENOSPC;
 	probe->sinks[probe->sink_count++] = sink;
 	return 0;
+}
+
+int up_probe_close_sinks(struct up_probe *probe)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < probe->sink_count; i++) {
+		const int r = probe->sinks[i].close ? probe->sinks[i].close(probe->sinks[i].self) : 0;
+
+		if (r < 0 && first == 0)
+			first = r;
+	}
+	probe->sink_count = 0;
+	return first;
 }
 
 void up_probe_event(struct up_probe *probe, const char *resource, const char *name, const char *text, const char *target)

@@ -25,6 +25,8 @@ struct up_probe;
 UP_MUST_CHECK int up_probe_new(const struct up_probe_config *config, struct up_probe **ret);
 void up_probe_free(struct up_probe *probe);
 int up_probe_add_sink(struct up_probe *probe, struct up_sink sink);
+/* Closes all sinks, in order. 0 or the first -errno (a file that could not be finished). */
+int up_probe_close_sinks(struct up_probe *probe);
 
 /* Reads once, now. Rows, table and sinks are up to date afterwards. 0, or -errno of a sink (*ret_sink names it). */
 int up_probe_tick(struct up_probe *probe, const char **ret_sink);
