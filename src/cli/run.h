@@ -1,0 +1,27 @@
+/* The parts of one `useprobe run`, for run.c and the views that hook into it. Private to src/cli. */
+#ifndef UP_RUN_H
+#define UP_RUN_H
+
+#include "child.h"
+#include "run_options.h"
+#include "useprobe/clock.h"
+#include "useprobe/probe.h"
+
+struct run {
+	struct run_options options;
+	struct up_source source;
+	struct up_fake_clock fake; /* recorded frames pass without waiting */
+	struct up_clock clock;
+	struct up_arena arena; /* for look-ups outside the tick */
+	struct up_targets targets;
+	struct up_probe *probe;
+	struct up_batch batch;
+	char csv_path[UP_PATH_MAX]; /* "" without a file */
+	struct child child;
+	int signal_fd; /* SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGWINCH */
+	int wait_fd; /* epoll over signal_fd and what the views and marks add */
+	bool stop; /* the run is to end */
+	int failed; /* -errno of a sink that failed, 0 = none */
+};
+
+#endif

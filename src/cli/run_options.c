@@ -1,0 +1,229 @@
+#include "run_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "useprobe/clock.h"
+#include "useprobe/scan.h"
+
+static const char help[] =
+	"useprobe - utilization, saturation and errors of every resource a load test leans on\n"
+	"\n"
+	"  useprobe [run] [-c NAME]... [-p PID] [options] [-- COMMAND ...]\n"
+	"  useprobe latency|report|compare|replay|list|doctor|mark ...    (each has its own --help)\n"
+	"\n"
+	"What to watch\n"
+	"  -c, --cgroup NAME      a cgroup path, systemd unit, container or compose service, pod, or command (repeatable)\n"
+	"  -p, --pid PID          one process\n"
+	"      --host             the whole machine (the default without -c and -p)\n"
+	"      --wait             do not fail when a NAME is not there yet\n"
+	"      --focus NAME       the target that the live view opens first\n"
+	"\n"
+	"How long, and where to\n"
+	"  -i, --interval TIME    time between rows: 200ms, 1s (default), 1m; 100 ms to 1 h\n"
+	"  -d, --duration TIME    stop after TIME; without it, ctrl-C ends the run\n"
+	"  -o, --output FILE.csv  default: useprobe-NAME-YYYYMMDDTHHMMSSZ.csv here, with a .json of the same name beside it\n"
+	"      --force            overwrite FILE.csv\n"
+	"      --no-csv           write no file\n"
+	"  -b, --batch            print a table per interval instead of the live view\n"
+	"  -l, --load FILE        follow the load generator's result file (k6 CSV or JSON, JMeter, ...)\n"
+	"      --note KEY=VALUE   put a note into the .json (repeatable)\n"
+	"\n"
+	"What to read\n"
+	"      --only LIST        only these resources or collectors (cpu,memory,...)\n"
+	"      --skip LIST        all but these\n"
+	"      --root DIR         read a recorded tree instead of this machine\n"
+	"      --queue NAME=BINARY:ENQUEUE,DEQUEUE   count a queue by two functions of a program\n"
+	"      --conn-max NAME=N  configured size of a connection pool\n"
+	"      --name ADDR:PORT=LABEL                call a dependency by name\n"
+	"\n"
+	"      --version, --help\n"
+	"\n"
+	"Examples\n"
+	"  useprobe --cgroup api                         watch a container or unit named api\n"
+	"  useprobe -c api -c db -i 500ms -d 5m          two targets, half a second, five minutes\n"
+	"  useprobe -c api -- k6 run steps.js            watch while k6 runs, then name the bottleneck\n"
+	"  useprobe -c api -b --no-csv | less -S         a table per second, no file\n"
+	"\n"
+	"Exit status: 0 done, 1 failed while running, 2 wrong use or target not found. With COMMAND: its own status (128+n for a\n"
+	"signal), 125 the probe failed, 126 or 127 COMMAND could not be run.\n";
+
+enum {
+	OPT_HOST = 256,
+	OPT_WAIT,
+	OPT_FOCUS,
+	OPT_FORCE,
+	OPT_NO_CSV,
+	OPT_NOTE,
+	OPT_ONLY,
+	OPT_SKIP,
+	OPT_ROOT,
+	OPT_VERSION,
+	OPT_HELP,
+	OPT_SETTING, /* handed to the collectors by name */
+};
+
+static const struct option options[] = {
+	{ "cgroup", required_argument, NULL, 'c' },
+	{ "pid", required_argument, NULL, 'p' },
+	{ "host", no_argument, NULL, OPT_HOST },
+	{ "wait", no_argument, NULL, OPT_WAIT },
+	{ "focus", required_argument, NULL, OPT_FOCUS },
+	{ "interval", required_argument, NULL, 'i' },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "force", no_argument, NULL, OPT_FORCE },
+	{ "no-csv", no_argument, NULL, OPT_NO_CSV },
+	{ "batch", no_argument, NULL, 'b' },
+	{ "load", required_argument, NULL, 'l' },
+	{ "note", required_argument, NULL, OPT_NOTE },
+	{ "only", required_argument, NULL, OPT_ONLY },
+	{ "skip", required_argument, NULL, OPT_SKIP },
+	{ "root", required_argument, NULL, OPT_ROOT },
+	{ "queue", required_argument, NULL, OPT_SETTING },
+	{ "conn-max", required_argument, NULL, OPT_SETTING },
+	{ "name", required_argument, NULL, OPT_SETTING },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int wrong(const char *option, const char *value, const char *expected)
+{
+	fprintf(stderr, "useprobe: %s %s: expected %s\n", option, value, expected);
+	return -EINVAL;
+}
+
+static int add_text(const char **list, size_t *count, size_t max, const char *option, const char *value)
+{
+	if (*count == max) {
+		fprintf(stderr, "useprobe: %s: at most %zu of them\n", option, max);
+		return -EINVAL;
+	}
+	list[(*count)++] = value;
+	return 0;
+}
+
+static int set_pid(struct run_options *o, const char *value)
+{
+	uint64_t pid;
+
+	if (up_scan_whole_u64(value, &pid) < 0 || pid == 0 || pid > 1u << 22)
+		return wrong("--pid", value, "a process id");
+	o->pid = (int)pid;
+	return 0;
+}
+
+static int set_interval(struct run_options *o, const char *value)
+{
+	if (up_time_parse(value, &o->interval_ns) < 0 || o->interval_ns < 100 * UP_NS_PER_MS ||
+		o->interval_ns > 3600 * UP_NS_PER_S)
+		return wrong("--interval", value, "a time from 100ms to 1h");
+	return 0;
+}
+
+static int set_duration(struct run_options *o, const char *value)
+{
+	if (up_time_parse(value, &o->duration_ns) < 0 || o->duration_ns == 0)
+		return wrong("--duration", value, "a time such as 30s or 5m");
+	return 0;
+}
+
+static int add_setting(struct run_options *o, const char *key, const char *value)
+{
+	if (o->setting_count == UP_SETTINGS_MAX) {
+		fprintf(stderr, "useprobe: --%s: at most %d options of this kind\n", key, UP_SETTINGS_MAX);
+		return -EINVAL;
+	}
+	o->settings[o->setting_count++] = (struct up_setting){ .key = key, .value = value };
+	return 0;
+}
+
+static int apply(struct run_options *o, int opt, int index, const char *value)
+{
+	switch (opt) {
+	case 'c':
+		return *value ? add_text(o->names, &o->name_count, UP_TARGETS_MAX, "--cgroup", value)
+			      : wrong("--cgroup", "''", "a name; `useprobe list` shows what there is");
+	case 'p':
+		return set_pid(o, value);
+	case OPT_HOST:
+		o->host = true;
+		return 0;
+	case OPT_WAIT:
+		o->wait = true;
+		return 0;
+	case OPT_FOCUS:
+		o->focus = value;
+		return 0;
+	case 'i':
+		return set_interval(o, value);
+	case 'd':
+		return set_duration(o, value);
+	case 'o':
+		o->csv = value;
+		return 0;
+	case OPT_FORCE:
+		o->force = true;
+		return 0;
+	case OPT_NO_CSV:
+		o->no_csv = true;
+		return 0;
+	case 'b':
+		o->batch = true;
+		return 0;
+	case 'l':
+		o->load_file = value;
+		return 0;
+	case OPT_NOTE:
+		return strchr(value, '=') ? add_text(o->notes, &o->note_count, UP_NOTES_MAX, "--note", value)
+					  : wrong("--note", value, "KEY=VALUE");
+	case OPT_ONLY:
+		o->only = value;
+		return 0;
+	case OPT_SKIP:
+		o->skip = value;
+		return 0;
+	case OPT_ROOT:
+		o->root = value;
+		return 0;
+	case OPT_SETTING:
+		return add_setting(o, options[index].name, value);
+	case OPT_VERSION:
+		printf("useprobe %s\n", UP_VERSION);
+		return 1;
+	case OPT_HELP:
+		fputs(help, stdout);
+		return 1;
+	default:
+		fputs("Try 'useprobe --help'.\n", stderr);
+		return -EINVAL;
+	}
+}
+
+int run_options_parse(int argc, char **argv, struct run_options *ret)
+{
+	struct run_options o = { .interval_ns = UP_NS_PER_S };
+	int opt, index = 0, r;
+
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "+c:p:i:d:o:bl:", options, &index)) != -1) {
+		r = apply(&o, opt, index, optarg);
+		if (r != 0)
+			return r;
+	}
+	if (optind < argc) {
+		/* getopt stops at "--" and at the first word alike; only the first asks for a command. */
+		if (strcmp(argv[optind - 1], "--") != 0) {
+			fprintf(stderr,
+				"useprobe: unexpected '%s'. A command to run goes behind '--'; a target goes behind '-c'.\n",
+				argv[optind]);
+			return -EINVAL;
+		}
+		o.command = argv + optind;
+	}
+	*ret = o;
+	return 0;
+}
