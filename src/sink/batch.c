@@ -20,7 +20,7 @@ struct widths {
 static struct widths widths_for(unsigned columns)
 {
 	const bool narrow = columns && columns < 76;
-	struct widths widths = { .resource = narrow ? 11 : 13, .saturation = narrow ? 11 : 14, .highest = !narrow };
+	struct widths widths = { .resource = narrow ? 10 : 13, .saturation = narrow ? 10 : 14, .highest = !narrow };
 	/* Three numbers of 6, 6 and 5, the condition of 9, blanks between them. */
 	const size_t others = widths.resource + widths.saturation + (widths.highest ? 7 : 0) + 6 + 6 + 5 + 9 + 6;
 	const size_t total = columns ? columns : COLUMNS_DEFAULT;
