@@ -10,6 +10,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "run", up_cli_run },
+	{ "latency", up_cli_latency },
 };
 
 int main(int argc, char **argv)

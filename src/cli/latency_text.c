@@ -59,7 +59,8 @@ static void print_file(FILE *out, const struct up_load_file *file)
 		fprintf(out, "  %s\n", name);
 	}
 	if (file->skipped_lines)
-		fprintf(out, "  %" PRIu64 " line%s left out\n", file->skipped_lines, file->skipped_lines == 1 ? " was" : "s were");
+		fprintf(out, "  %" PRIu64 " line%s left out\n", file->skipped_lines,
+			file->skipped_lines == 1 ? " was" : "s were");
 }
 
 static const char *tail_text(const struct up_summary *s, unsigned i, char *buffer, size_t n)

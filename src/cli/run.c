@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "run_sidecar.h"
 #include "useprobe/cli.h"
 
 #define EXIT_FAILED 1
@@ -179,9 +180,20 @@ static int open_probe(struct run *run)
 		fprintf(stderr, "useprobe: cannot start: %s\n", strerror(-r));
 	if (r == 0)
 		r = open_csv(run);
+	run->start_wall_ns = run->clock.wall_ns(run->clock.self);
+	run->start_mono_ns = run->clock.mono_ns(run->clock.self);
+	if (r == 0)
+		r = run_sidecar_write(run, NULL);
 	if (r == 0)
 		r = open_batch(run);
 	return r;
+}
+
+static void stop(struct run *run, const char *reason)
+{
+	run->stop = true;
+	if (!run->end_reason)
+		run->end_reason = reason;
 }
 
 static void handle_signals(struct run *run)
@@ -192,10 +204,10 @@ static void handle_signals(struct run *run)
 		if (info.ssi_signo == SIGCHLD)
 			child_poll(&run->child);
 		else if (info.ssi_signo != SIGWINCH)
-			run->stop = true;
+			stop(run, "signal");
 	}
 	if (run->options.command && !run->child.running)
-		run->stop = true;
+		stop(run, "command ended");
 }
 
 static void tick(struct run *run)
@@ -205,7 +217,7 @@ static void tick(struct run *run)
 
 	if (r == 0)
 		return;
-	run->stop = true;
+	stop(run, "output failed");
 	/* A reader that went away (useprobe -b | head) is no failure. */
 	if (r == -EPIPE && sink && strcmp(sink, "standard output") == 0)
 		return;
@@ -222,8 +234,10 @@ static void loop(struct run *run)
 		const uint64_t due_ns = up_probe_deadline_ns(run->probe);
 		int r;
 
-		if (duration_ns && due_ns > start_ns + duration_ns)
+		if (duration_ns && due_ns > start_ns + duration_ns) {
+			stop(run, "duration");
 			break;
+		}
 		r = run->clock.wait_until(run->clock.self, due_ns, run->wait_fd);
 		if (r != 0) {
 			handle_signals(run);
@@ -231,7 +245,7 @@ static void loop(struct run *run)
 		}
 		tick(run);
 		if (run->source.frame >= 0 && !up_source_next_frame(&run->source))
-			break;
+			stop(run, "end of the recording");
 	}
 }
 
@@ -241,6 +255,8 @@ static int finish(struct run *run, int started)
 
 	if (run->child.running)
 		child_stop(&run->child);
+	if (started == 0 && run_sidecar_write(run, run->end_reason) < 0)
+		run->failed = run->failed ? run->failed : -EIO;
 	if (run->probe && up_probe_close_sinks(run->probe) < 0 && !run->failed)
 		run->failed = -EIO;
 	if (started < 0)

@@ -17,10 +17,12 @@ struct run {
 	struct up_probe *probe;
 	struct up_batch batch;
 	char csv_path[UP_PATH_MAX]; /* "" without a file */
+	uint64_t start_wall_ns, start_mono_ns; /* one instant in both clocks */
 	struct child child;
 	int signal_fd; /* SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGWINCH */
 	int wait_fd; /* epoll over signal_fd and what the views and marks add */
 	bool stop; /* the run is to end */
+	const char *end_reason; /* "duration", "signal", ... for the sidecar */
 	int failed; /* -errno of a sink that failed, 0 = none */
 };
 
