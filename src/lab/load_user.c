@@ -106,7 +106,7 @@ void lab_vu_start(struct lab_load_state *load, unsigned id, uint64_t planned_ns,
 
 	vu->planned_ns = planned_ns;
 	vu->started_ns = now_ns;
-	vu->sent_ns = 0;
+	vu->sent_ns = now_ns; /* until it is sent: the attempt */
 	vu->piece = piece;
 	busy_append(load, id);
 	load->totals.planned++;

@@ -52,7 +52,8 @@ static int write_line(const struct lab_record *record, const struct lab_result *
 	FILE *out = record->out;
 	const unsigned step = record->schedule->pieces[result->piece].step;
 
-	(void)write_time(record, result->planned_ns);
+	/* In a closed loop nothing is planned beside the answers: an intended start there would promise what does not exist. */
+	(void)write_time(record, record->schedule->closed ? 0 : result->planned_ns);
 	(void)write_time(record, result->sent_ns);
 	(void)write_time(record, result->end_ns);
 	if (result->outcome < 0)

@@ -13,7 +13,7 @@ enum lab_outcome {
 	LAB_OUTCOME_TIMEOUT = -3, /* no answer in time, or before the run was interrupted */
 };
 
-/* One finished request; times are monotonic ns, 0 = did not happen. */
+/* One finished request; times are monotonic ns, 0 = did not happen. sent_ns of a request that got no connection is the attempt. */
 struct lab_result {
 	uint64_t planned_ns, sent_ns, end_ns;
 	int outcome;

@@ -87,6 +87,8 @@ static int open_files(struct lab_work *work, struct lab_error *ret_error)
 			return work->pages_fd;
 		(void)fdatasync(work->pages_fd); /* dirty pages could not be dropped under pressure */
 		(void)posix_fadvise(work->pages_fd, 0, 0, POSIX_FADV_RANDOM);
+		/* What is cached from before belongs to another cgroup's memory: read it anew, on our account. */
+		(void)posix_fadvise(work->pages_fd, 0, 0, POSIX_FADV_DONTNEED);
 	}
 	if (o->alloc_mb) {
 		const size_t bytes = (size_t)o->alloc_mb << 20;
@@ -233,7 +235,12 @@ static void use_disk(struct lab_work *work, struct lab_hand *hand)
 		(void)!pwrite(work->fsync_fd, page, sizeof(page), (off_t)(n % FSYNC_PAGES * PAGE_BYTES));
 		(void)fsync(work->fsync_fd);
 	}
-	for (unsigned i = 0; work->pages_fd >= 0 && i < o->pages_per_request; i++) {
+	/* Each page twice: only what has been used again counts as working set, whose loss the kernel calls memory pressure. */
+	const struct lab_random again = hand->random;
+
+	for (unsigned i = 0; work->pages_fd >= 0 && i < 2 * o->pages_per_request; i++) {
+		if (i == o->pages_per_request)
+			hand->random = again;
 		const uint64_t at = lab_random_next(&hand->random) % ((uint64_t)o->pages_mb << 8);
 
 		(void)!pread(work->pages_fd, page, sizeof(page), (off_t)(at * PAGE_BYTES));

@@ -27,7 +27,7 @@ class Server:
         assert self.process.wait(10) == 0, "exit status"
         return json.load(open(self.file))
 
-def mean_ms(rows): return sum(float(r["end_s"]) - float(r["planned_s"]) for r in rows) / len(rows) * 1e3
+def mean_ms(rows): return sum(float(r["end_s"]) - float(r["sent_s"]) for r in rows) / len(rows) * 1e3
 def check(what, value, low, high):
     print(f"{what}: {value:.4g} (expected {low} to {high})")
     assert low <= value <= high, what

@@ -96,5 +96,6 @@ before = stats(slow)
 assert load(slow, "closed", "--users", "4", "--hold", "2s").wait() == 0
 after = stats(slow)
 assert 70 <= after["departures"] - before["departures"] <= 84
+assert all(q["planned_s"] == "" and q["sent_s"] and q["end_s"] and q["vu"] in "1234" for q in lines("closed"))
 near("users under way", (after["in_flight_area_ns"] - before["in_flight_area_ns"]) / 2e9, 4, 0.06)
 PY
