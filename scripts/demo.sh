@@ -60,7 +60,7 @@ for _ in $(seq 50); do curl -sf -o /dev/null "http://127.0.0.1:$port/_stats" && 
 csv=$out/useprobe-demo.csv
 echo "load: 100 to 500 requests/s in steps of 100, 7 s each; a table each second:"
 "$B/useprobe" "${target[@]}" -b -o "$csv" --force -- \
-	"$B/uselab" load --target 127.0.0.1:$port --steps 100:100:5:7 --vus 200 --out "$out/load.csv" || exit 1
+	"$B/uselab" load --url http://127.0.0.1:$port/ --steps 100:100:5:7 --vus 200 --out "$out/load.csv" || exit 1
 echo
 "$B/useprobe" report "$csv" --load "$out/load.csv" || exit 1
 echo
