@@ -433,6 +433,11 @@ void up_probe_set_interval(struct up_probe *probe, uint64_t interval_ns)
 	probe->env.interval_ns = interval_ns;
 }
 
+const struct up_delay *up_probe_delay(const struct up_probe *probe)
+{
+	return probe->delay;
+}
+
 uint64_t up_probe_late_ticks(const struct up_probe *probe)
 {
 	return probe->late_ticks;

@@ -35,6 +35,8 @@ uint64_t up_probe_deadline_ns(const struct up_probe *probe);
 void up_probe_set_interval(struct up_probe *probe, uint64_t interval_ns);
 /* Puts an event row into the next tick (mark, knee, ...). RESOURCE static; text copied. */
 void up_probe_event(struct up_probe *probe, const char *resource, const char *name, const char *text, const char *target);
+/* The run's delay service; NULL on a recorded tree. */
+const struct up_delay *up_probe_delay(const struct up_probe *probe);
 /* Ticks so far that began late or were skipped. */
 uint64_t up_probe_late_ticks(const struct up_probe *probe);
 const struct up_table *up_probe_table(const struct up_probe *probe);

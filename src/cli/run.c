@@ -260,7 +260,7 @@ static int finish(struct run *run, int started)
 	if (run->probe && up_probe_close_sinks(run->probe) < 0 && !run->failed)
 		run->failed = -EIO;
 	if (started < 0)
-		return command ? EXIT_PROBE_FAILED : started == -ENOENT || started == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		return command ? EXIT_PROBE_FAILED : started == -ENOENT || started == -ENOTUNIQ || started == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (*run->csv_path && run->csv_path[0] != '/' && !run->failed)
 		fprintf(stderr, "useprobe: samples are in %s\n", run->csv_path);
 	if (run->failed)
