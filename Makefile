@@ -92,6 +92,10 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) | $(SKELS)
 	$(say) FUZZ $@
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(LIB_SRC) $(LIBS)
 
+$(B)/fuzz/fuzz_lab_%: tests/fuzz/fuzz_lab_%.c $(LAB_SRC)
+	$(say) FUZZ $@
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(filter-out src/lab/main.c,$(LAB_SRC)) -lm
+
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
