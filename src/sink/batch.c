@@ -20,7 +20,11 @@ struct widths {
 static struct widths widths_for(unsigned columns)
 {
 	const bool narrow = columns && columns < 76;
-	struct widths widths = { .resource = narrow ? 10 : 13, .saturation = narrow ? 10 : 14, .highest = !narrow };
+	struct widths widths = { .resource = narrow ? 10 : 13,
+		.saturation = narrow                     ? 10
+			      : columns && columns < 100 ? 14
+							 : 18,
+		.highest = !narrow };
 	/* Three numbers of 6, 6 and 5, the condition of 9, blanks between them. */
 	const size_t others = widths.resource + widths.saturation + (widths.highest ? 7 : 0) + 6 + 6 + 5 + 9 + 6;
 	const size_t total = columns ? columns : COLUMNS_DEFAULT;
@@ -41,13 +45,14 @@ static void put_cell(const struct up_batch *batch, const char *text, size_t colu
 	fprintf(batch->out, "%s%*s", fit, (int)(columns - width), "");
 }
 
-/* Saturation in its own unit; a ratio needs no word. */
+/* Saturation in its own unit; a ratio needs no word, things that are counted need no decimals. */
 static void put_saturation(const struct up_batch *batch, const struct up_row *row, size_t columns)
 {
 	const bool unit = up_value_ok(row->saturation) && row->saturation_unit && strcmp(row->saturation_unit, "ratio") != 0;
 	char number[UP_NUMBER_TEXT], text[128];
+	const bool count = unit && strcmp(row->saturation_unit, "ms") != 0 && strcmp(row->saturation_unit, "s") != 0;
 
-	snprintf(text, sizeof(text), "%s%s%s", up_value_short(row->saturation, false, number), unit ? " " : "",
+	snprintf(text, sizeof(text), "%s%s%s", up_value_short(row->saturation, count, number), unit ? " " : "",
 		unit ? row->saturation_unit : "");
 	put_cell(batch, text, columns, UP_CUT_END);
 }
