@@ -23,8 +23,10 @@ struct up_delay_sample {
 	enum up_delay_method method;
 	bool lower_bound; /* some waits are not in the sums */
 	struct up_u64 wait_ns; /* counter: all time spent runnable but not running */
-	struct up_u64 throttled_ns; /* counter: the part of wait_ns because of a CPU quota */
-	bool throttled_lower_bound; /* without BPF: cpu.stat.local counts a throttled CPU once, however many tasks wait on it */
+	struct up_u64 throttled_ns; /* counter: the part of wait_ns because of a CPU quota; BPF only */
+	/* counter: lower bound of the same without BPF, from cpu.stat.local or the group's own cpu.stat: a throttled CPU counts once there,
+	 * however many tasks wait on it */
+	struct up_u64 throttled_bound_ns;
 	struct up_u64 on_cpu_ns; /* counter */
 	struct up_u64 waits; /* counter: times a task was put on a CPU */
 	const uint64_t *buckets; /* [UP_DELAY_BUCKETS] counter of waits by length, borrowed; NULL without histogram */

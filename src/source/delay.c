@@ -21,13 +21,30 @@ static void taskstats_try(struct up_delay *delay)
 	const int r = up_taskstats_open(&delay->taskstats);
 
 	if (r == 0)
-		delay->method = UP_DELAY_TASKSTATS;
-	else if (r == -EPERM)
+		return;
+	if (r == -EPERM)
 		refuse(delay, UP_DELAY_TASKSTATS, "CAP_NET_ADMIN is missing");
 	else if (r == -ENOENT)
 		refuse(delay, UP_DELAY_TASKSTATS, "kernel without CONFIG_TASKSTATS");
 	else
 		refuse(delay, UP_DELAY_TASKSTATS, "taskstats over netlink: %s", strerror(-r));
+}
+
+static void bpf_try(struct up_delay *delay)
+{
+	char why[UP_DELAY_REASON_BYTES];
+	int r = up_delay_bpf_new(0, &delay->bpf, why, sizeof(why));
+
+	if (r < 0) {
+		refuse(delay, UP_DELAY_BPF, "%s", why);
+		return;
+	}
+	r = up_delay_bpf_retarget(delay->bpf, delay->targets);
+	if (r < 0) {
+		refuse(delay, UP_DELAY_BPF, "target map: %s", strerror(-r));
+		up_delay_bpf_free(delay->bpf);
+		delay->bpf = NULL;
+	}
 }
 
 int up_delay_new(const struct up_source *source, const struct up_targets *targets, struct up_delay **ret)
@@ -37,12 +54,14 @@ int up_delay_new(const struct up_source *source, const struct up_targets *target
 	if (!delay)
 		return -ENOMEM;
 	delay->targets = targets;
-	delay->method = UP_DELAY_SCHEDSTAT;
-	refuse(delay, UP_DELAY_BPF, source->recorded ? "recorded tree" : "not in this build");
-	if (source->recorded)
+	if (source->recorded) {
+		refuse(delay, UP_DELAY_BPF, "recorded tree");
 		refuse(delay, UP_DELAY_TASKSTATS, "recorded tree");
-	else
+	} else {
+		bpf_try(delay);
 		taskstats_try(delay);
+	}
+	delay->method = delay->bpf ? UP_DELAY_BPF : delay->taskstats.fd_plus_1 ? UP_DELAY_TASKSTATS : UP_DELAY_SCHEDSTAT;
 	*ret = delay;
 	return 0;
 }
@@ -51,6 +70,7 @@ void up_delay_free(struct up_delay *delay)
 {
 	if (!delay)
 		return;
+	up_delay_bpf_free(delay->bpf);
 	up_taskstats_close(&delay->taskstats);
 	for (size_t i = 0; i < UP_COUNT(delay->accounts); i++)
 		up_ledger_done(&delay->accounts[i].ledger);
@@ -61,6 +81,8 @@ void up_delay_retarget(struct up_delay *delay, const struct up_targets *targets)
 {
 	/* The ledgers need no word: whoever is new in a target's list of processes is told from its start time. */
 	delay->targets = targets;
+	if (delay->bpf && up_delay_bpf_retarget(delay->bpf, targets) < 0)
+		refuse(delay, UP_DELAY_BPF, "target map: %s", strerror(errno));
 }
 
 /* All processes of the machine. 0; -E2BIG beyond what one tick should ask for. */
@@ -92,7 +114,8 @@ static int host_pids(const struct up_source *source, struct up_arena *arena, pid
 	return 0;
 }
 
-static int host_read(struct up_delay *delay, struct up_delay_account *account, const struct up_source *source, struct up_arena *arena)
+static int host_read(
+	struct up_delay *delay, struct up_delay_account *account, const struct up_source *source, struct up_arena *arena)
 {
 	pid_t *pids = NULL;
 	size_t count = 0;
@@ -100,7 +123,7 @@ static int host_read(struct up_delay *delay, struct up_delay_account *account, c
 
 	if (r != -ENOENT)
 		return r;
-	if (delay->method != UP_DELAY_TASKSTATS)
+	if (!delay->taskstats.fd_plus_1)
 		return -ENOENT;
 	r = host_pids(source, arena, &pids, &count);
 	if (r < 0)
@@ -110,8 +133,8 @@ static int host_read(struct up_delay *delay, struct up_delay_account *account, c
 	return r;
 }
 
-static int target_read(struct up_delay *delay, struct up_delay_account *account, const struct up_source *source, struct up_arena *arena,
-	const struct up_target *target)
+static int target_read(struct up_delay *delay, struct up_delay_account *account, const struct up_source *source,
+	struct up_arena *arena, const struct up_target *target)
 {
 	pid_t *pids;
 	size_t count;
@@ -119,13 +142,26 @@ static int target_read(struct up_delay *delay, struct up_delay_account *account,
 
 	if (r < 0)
 		return r;
-	if (delay->method == UP_DELAY_TASKSTATS)
+	if (delay->taskstats.fd_plus_1)
 		r = up_delay_read_taskstats(delay, account, source, arena, pids, count);
 	else
 		r = up_delay_read_schedstat(account, source, arena, pids, count);
 	if (r == 0)
 		up_delay_read_throttled(&account->sample, source, arena, target);
 	return r;
+}
+
+/* Sample by BPF, when the program can tell the target from the others. */
+static bool bpf_read(struct up_delay *delay, struct up_delay_account *account, size_t index, uint64_t tick)
+{
+	if (!delay->bpf || !up_delay_bpf_serves(delay->bpf, index))
+		return false;
+	if (delay->refreshed_tick_plus_1 != tick + 1) {
+		up_delay_bpf_refresh(delay->bpf);
+		delay->refreshed_tick_plus_1 = tick + 1;
+	}
+	up_delay_bpf_read(delay->bpf, index, account->buckets, &account->sample);
+	return true;
 }
 
 int up_delay_read(struct up_delay *delay, const struct up_source *source, struct up_arena *arena, const struct up_target *target,
@@ -138,7 +174,12 @@ int up_delay_read(struct up_delay *delay, const struct up_source *source, struct
 		return -EINVAL;
 	account = &delay->accounts[index];
 	if (account->tick_plus_1 != tick + 1) {
-		account->result = target ? target_read(delay, account, source, arena, target) : host_read(delay, account, source, arena);
+		if (bpf_read(delay, account, index, tick))
+			account->result = 0;
+		else if (target)
+			account->result = target_read(delay, account, source, arena, target);
+		else
+			account->result = host_read(delay, account, source, arena);
 		account->tick_plus_1 = tick + 1;
 	}
 	if (account->result < 0)

@@ -10,7 +10,8 @@ unsigned up_delay_bucket(uint64_t ns)
 	if (ns < (1u << SUB_BITS))
 		return (unsigned)ns;
 	const unsigned octave = 63u - (unsigned)__builtin_clzll(ns);
-	const unsigned bucket = ((octave - SUB_BITS + 1) << SUB_BITS) + (unsigned)((ns >> (octave - SUB_BITS)) & ((1u << SUB_BITS) - 1));
+	const unsigned bucket =
+		((octave - SUB_BITS + 1) << SUB_BITS) + (unsigned)((ns >> (octave - SUB_BITS)) & ((1u << SUB_BITS) - 1));
 
 	return bucket < UP_DELAY_BUCKETS ? bucket : UP_DELAY_BUCKETS - 1;
 }

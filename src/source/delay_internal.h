@@ -2,6 +2,7 @@
 #ifndef UP_SOURCE_DELAY_INTERNAL_H
 #define UP_SOURCE_DELAY_INTERNAL_H
 
+#include "delay_bpf.h"
 #include "ledger.h"
 #include "taskstats.h"
 #include "useprobe/delay.h"
@@ -24,23 +25,25 @@ struct up_delay_account {
 
 struct up_delay {
 	const struct up_targets *targets; /* borrowed */
-	enum up_delay_method method; /* for targets */
+	enum up_delay_method method; /* the best that works; a target it does not serve falls back to the next */
+	struct up_delay_bpf *bpf; /* owned; NULL = refused */
+	uint64_t refreshed_tick_plus_1; /* when the waits in progress were looked at */
 	struct up_taskstats_link taskstats;
 	char reason[UP_DELAY_METHODS][UP_DELAY_REASON_BYTES]; /* "" = in use or not needed */
 	struct up_delay_account accounts[UP_TARGETS_MAX + 1];
 };
 
 /* One process (taskstats) or all its threads (schedstat) of each of PIDS, into the account's sample. 0; -ENOENT; -EPERM; -ENOMEM. */
-UP_MUST_CHECK int up_delay_read_taskstats(struct up_delay *delay, struct up_delay_account *account, const struct up_source *source,
+UP_MUST_CHECK int up_delay_read_taskstats(struct up_delay *delay, struct up_delay_account *account,
+	const struct up_source *source, struct up_arena *arena, const pid_t *pids, size_t count);
+UP_MUST_CHECK int up_delay_read_schedstat(struct up_delay_account *account, const struct up_source *source,
 	struct up_arena *arena, const pid_t *pids, size_t count);
-UP_MUST_CHECK int up_delay_read_schedstat(struct up_delay_account *account, const struct up_source *source, struct up_arena *arena,
-	const pid_t *pids, size_t count);
 
 /* Host-wide sums of /proc/schedstat (CONFIG_SCHEDSTATS): per-CPU counters, short-lived processes included. 0, -ENOENT, -EBADMSG. */
 UP_MUST_CHECK int up_delay_read_host_file(
 	struct up_delay_account *account, const struct up_source *source, struct up_arena *arena);
 
-/* Fills throttled_ns with the quota's lower bound from the cpu controller's files, when they tell. */
+/* Fills throttled_bound_ns from the cpu controller's files, when they tell. */
 void up_delay_read_throttled(
 	struct up_delay_sample *sample, const struct up_source *source, struct up_arena *arena, const struct up_target *target);
 

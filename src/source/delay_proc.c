@@ -90,12 +90,14 @@ static bool born_since(
 	uint64_t start;
 	char *text;
 
-	if (account->read_at_ticks == 0 || up_source_read(source, arena, path, &text, NULL) < 0 || up_delay_parse_start(text, &start) < 0)
+	if (account->read_at_ticks == 0 || up_source_read(source, arena, path, &text, NULL) < 0 ||
+		up_delay_parse_start(text, &start) < 0)
 		return false;
 	return start >= account->read_at_ticks;
 }
 
-static int account_store(struct up_delay_account *account, struct up_ledger_item *items, size_t count, enum up_delay_method method)
+static int account_store(
+	struct up_delay_account *account, struct up_ledger_item *items, size_t count, enum up_delay_method method)
 {
 	uint64_t sum[UP_LEDGER_COUNTERS];
 	const int r = up_ledger_update(&account->ledger, items, count, sum);
@@ -132,7 +134,8 @@ int up_delay_read_taskstats(struct up_delay *delay, struct up_delay_account *acc
 			continue; /* ended since the list was read */
 		if (r < 0)
 			return r;
-		items[n] = (struct up_ledger_item){ .id = pids[i], .counter = { stats.cpu_delay_ns, stats.cpu_run_ns, stats.cpu_count } };
+		items[n] = (struct up_ledger_item){ .id = pids[i],
+			.counter = { stats.cpu_delay_ns, stats.cpu_run_ns, stats.cpu_count } };
 		snprintf(path, sizeof(path), "proc/%d/stat", pids[i]);
 		if (account->ledger.started && !up_ledger_knows(&account->ledger, pids[i]))
 			items[n].born_since = born_since(account, source, arena, path);
@@ -156,7 +159,8 @@ static struct up_ledger_item *threads_next(struct threads *threads)
 {
 	if (threads->count == threads->capacity) {
 		const size_t capacity = threads->capacity ? threads->capacity * 2 : 256;
-		struct up_ledger_item *grown = capacity > UP_LEDGER_MAX ? NULL : realloc(threads->items, capacity * sizeof(*grown));
+		struct up_ledger_item *grown =
+			capacity > UP_LEDGER_MAX ? NULL : realloc(threads->items, capacity * sizeof(*grown));
 
 		if (!grown)
 			return NULL;
@@ -208,8 +212,8 @@ static int threads_add(struct threads *threads, const struct up_delay_account *a
 	return r;
 }
 
-int up_delay_read_schedstat(struct up_delay_account *account, const struct up_source *source, struct up_arena *arena, const pid_t *pids,
-	size_t count)
+int up_delay_read_schedstat(
+	struct up_delay_account *account, const struct up_source *source, struct up_arena *arena, const pid_t *pids, size_t count)
 {
 	struct threads threads = { 0 };
 	const uint64_t now_ticks = uptime_ticks(source, arena);
@@ -267,8 +271,7 @@ void up_delay_read_throttled(
 			continue;
 		if (up_scan_key(text, v2 ? "throttled_usec" : "throttled_time", &throttled) < 0 || !throttled.has)
 			continue;
-		sample->throttled_ns = (struct up_u64){ v2 ? throttled.n * 1000 : throttled.n, true };
-		sample->throttled_lower_bound = true;
+		sample->throttled_bound_ns = (struct up_u64){ v2 ? throttled.n * 1000 : throttled.n, true };
 		return;
 	}
 }

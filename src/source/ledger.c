@@ -69,7 +69,8 @@ static bool went_back(const struct up_ledger_entry *entry, const struct up_ledge
 }
 
 /* New entry of ITEM, whose earlier life OLD (may be NULL) is known. */
-static struct up_ledger_entry entry_make(struct up_ledger *ledger, const struct up_ledger_entry *old, const struct up_ledger_item *item)
+static struct up_ledger_entry entry_make(
+	struct up_ledger *ledger, const struct up_ledger_entry *old, const struct up_ledger_item *item)
 {
 	struct up_ledger_entry entry = { .id = item->id };
 	const bool reused = old && went_back(old, item);

@@ -105,7 +105,8 @@ int up_taskstats_parse_family(const void *answer, size_t len, uint16_t *ret)
 }
 
 /* Sends one request with one attribute. 0 or -errno. */
-static int request_send(struct up_taskstats_link *link, uint16_t type, uint8_t command, uint16_t attribute, const void *data, size_t len)
+static int request_send(
+	struct up_taskstats_link *link, uint16_t type, uint8_t command, uint16_t attribute, const void *data, size_t len)
 {
 	_Alignas(struct nlmsghdr) uint8_t request[REQUEST_BYTES] = { 0 };
 	const size_t head_bytes = NLMSG_HDRLEN + GENL_HDRLEN, total = head_bytes + NLA_ALIGN(NLA_HDRLEN + len);
@@ -162,8 +163,8 @@ int up_taskstats_query(struct up_taskstats_link *link, pid_t tgid, struct up_tas
 static int family_find(struct up_taskstats_link *link)
 {
 	_Alignas(struct nlmsghdr) uint8_t answer[ANSWER_BYTES];
-	int r = request_send(link, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME,
-		sizeof(TASKSTATS_GENL_NAME));
+	int r = request_send(
+		link, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME, sizeof(TASKSTATS_GENL_NAME));
 
 	if (r < 0)
 		return r;
