@@ -120,46 +120,35 @@ static __always_inline struct up_cell *cell_get(__u32 cpu, __u32 cell)
 	return bpf_map_lookup_elem(&cells, &index);
 }
 
-static __always_inline __u32 log2_floor(__u64 value)
-{
-	__u32 log = 0;
+/* Position of the highest set bit by a de Bruijn product: without branches, whose paths the verifier would all follow. */
+static const __u8 highest_bit[64] = { 0, 58, 1, 59, 47, 53, 2, 60, 39, 48, 27, 54, 33, 42, 3, 61, 51, 37, 40, 49, 18, 28, 20, 55,
+	30, 34, 11, 43, 14, 22, 4, 62, 57, 46, 52, 38, 26, 32, 41, 50, 36, 17, 19, 29, 10, 13, 21, 56, 45, 25, 31, 35, 16, 9, 12,
+	44, 24, 15, 8, 23, 7, 6, 5, 63 };
 
-	if (value >> 32) {
-		value >>= 32;
-		log += 32;
-	}
-	if (value >> 16) {
-		value >>= 16;
-		log += 16;
-	}
-	if (value >> 8) {
-		value >>= 8;
-		log += 8;
-	}
-	if (value >> 4) {
-		value >>= 4;
-		log += 4;
-	}
-	if (value >> 2) {
-		value >>= 2;
-		log += 2;
-	}
-	return log + (__u32)(value >> 1);
+static __always_inline __u64 log2_floor(__u64 value)
+{
+	value |= value >> 1;
+	value |= value >> 2;
+	value |= value >> 4;
+	value |= value >> 8;
+	value |= value >> 16;
+	value |= value >> 32;
+	return highest_bit[(value * 0x03f6eaf2cd271461ull) >> 58];
 }
 
 /* The same as up_delay_bucket() in user space. */
-static __always_inline __u32 bucket_of(__u64 ns)
+static __always_inline __u64 bucket_of(__u64 ns)
 {
-	__u32 octave, bucket;
+	__u64 octave, bucket;
 
 	if (ns < (1 << SUB_BITS))
-		return (__u32)ns;
+		return ns;
 	octave = log2_floor(ns);
-	bucket = ((octave - SUB_BITS + 1) << SUB_BITS) + ((__u32)(ns >> (octave - SUB_BITS)) & ((1 << SUB_BITS) - 1));
+	bucket = ((octave - SUB_BITS + 1) << SUB_BITS) + ((ns >> (octave - SUB_BITS)) & ((1 << SUB_BITS) - 1));
 	return bucket < UP_CELL_BUCKETS ? bucket : UP_CELL_BUCKETS - 1;
 }
 
-static __always_inline void count_wait(struct up_cell *cell, __u64 wait_ns, __u64 throttled_ns, __u32 bucket)
+static __always_inline void count_wait(struct up_cell *cell, __u64 wait_ns, __u64 throttled_ns, __u64 bucket)
 {
 	if (!cell)
 		return;

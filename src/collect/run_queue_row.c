@@ -84,6 +84,8 @@ static void describe(struct up_detail *detail, const struct run_queue_raw *p, co
 	const struct up_delay_sample *prev = p ? &p->sample : NULL, *cur = &c->sample;
 	const struct up_value waits = up_delta(prev ? &prev->waits : NULL, cur->waits, "not counted");
 
+	if (!p)
+		return;
 	up_detail_value(detail, "run_delay_s_per_s", delayed);
 	if (cur->throttled_ns.has)
 		up_detail_value(detail, "throttled_tasks", throttled);
