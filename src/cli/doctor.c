@@ -127,9 +127,7 @@ static void print_text(const struct doctor *doctor)
 	for (size_t i = 0; delay && i < UP_COUNT(delay_methods); i++) {
 		const char *reason = up_delay_reason(delay, delay_methods[i].method);
 		const struct finding finding = {
-			.status = !reason  ? "in use"
-				  : better ? "refused"
-					   : "unused",
+			.status = !better ? "not needed" : reason ? "refused" : "in use",
 			.reason = better ? reason : NULL,
 			.fix = better ? fix_of(reason) : NULL,
 		};
