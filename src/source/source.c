@@ -68,8 +68,11 @@ bool up_source_next_frame(struct up_source *source)
 	return source->frame >= 0 && open_frame(source, source->frame + 1) == 0;
 }
 
-/* Reads FD from its start to its end. Kernel files are made afresh by a read at offset 0, so pread gives the present values. */
-static int read_all(int fd, struct up_arena *arena, char **ret_text, size_t *ret_len)
+/* Reads FD from its start to its end. Kernel files are made afresh by a read at offset 0, so pread gives the present values. The read
+ * that would find the end makes the kernel write the whole file once more, so it is saved where the end is certain: seq_file (fs/seq_file.c)
+ * stops short of the buffer only at the end or where the next record does not fit its page, and no record of the files we keep open is
+ * half a page long. */
+static int read_all(int fd, bool kept, struct up_arena *arena, char **ret_text, size_t *ret_len)
 {
 	const size_t mark = arena->used_bytes;
 	size_t size = READ_STEP_BYTES, len = 0;
@@ -87,7 +90,7 @@ static int read_all(int fd, struct up_arena *arena, char **ret_text, size_t *ret
 			return error;
 		}
 		len += (size_t)n;
-		if (n == 0) {
+		if (n == 0 || (kept && (size_t)n < READ_STEP_BYTES / 2)) {
 			text[len] = '\0';
 			arena->used_bytes -= size - len - 1;
 			*ret_text = text;
@@ -115,7 +118,7 @@ int up_source_read(const struct up_source *source, struct up_arena *arena, const
 
 	if (fd < 0)
 		return -errno;
-	r = read_all(fd, arena, ret_text, ret_len);
+	r = read_all(fd, false, arena, ret_text, ret_len);
 	close(fd);
 	return r;
 }
@@ -134,7 +137,7 @@ int up_file_read(const struct up_source *source, struct up_file *file, struct up
 			return -errno;
 		file->fd_plus_1 = fd + 1;
 	}
-	r = read_all(file->fd_plus_1 - 1, arena, ret_text, ret_len);
+	r = read_all(file->fd_plus_1 - 1, true, arena, ret_text, ret_len);
 	if (r == -ENODEV || r == -ESRCH) {
 		/* The cgroup or process behind the descriptor is gone; a new one of the same name is another file. */
 		up_file_close(file);
