@@ -41,6 +41,7 @@ struct up_second {
 	uint32_t dropped; /* iterations the generator could not start */
 	uint32_t late; /* sends later than UP_LATE_US */
 	float users, users_max; /* as the generator reports them; NAN where it does not */
+	double late_s;         /* sum of the times that requests were sent late */
 	double busy_s; /* area of the requests in flight in this second */
 	double latency_sum_s; /* of the requests that started in it */
 };

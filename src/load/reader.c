@@ -13,6 +13,17 @@ static int fail(struct up_reader *reader, int error)
 	return error;
 }
 
+static struct up_second *second_at(struct up_reader *reader, int64_t time_us)
+{
+	struct up_second *second;
+
+	time_us += reader->base_us;
+	second = up_seconds_get(&reader->load->seconds, time_us >= 0 ? time_us / 1000000 : -((999999 - time_us) / 1000000));
+	if (!second)
+		up_reader_bad(reader, "a time more than %d days from the others", UP_LOAD_SECONDS_MAX / 86400);
+	return second;
+}
+
 int up_reader_request(struct up_reader *reader, const struct up_request *request)
 {
 	struct up_load_file *file = reader->file;
@@ -48,19 +59,14 @@ int up_reader_request(struct up_reader *reader, const struct up_request *request
 	if (request->late_us > file->max_late_us)
 		file->max_late_us = request->late_us;
 	file->n_late += request->late_us > UP_LATE_US;
+	if (request->late_us > 0) {
+		struct up_second *second = second_at(reader, request->start_us);
+
+		if (second)
+			second->late_s += (double)request->late_us / 1e6;
+	}
 	file->n_points++;
 	return 0;
-}
-
-static struct up_second *second_at(struct up_reader *reader, int64_t time_us)
-{
-	struct up_second *second;
-
-	time_us += reader->base_us;
-	second = up_seconds_get(&reader->load->seconds, time_us >= 0 ? time_us / 1000000 : -((999999 - time_us) / 1000000));
-	if (!second)
-		up_reader_bad(reader, "a time more than %d days from the others", UP_LOAD_SECONDS_MAX / 86400);
-	return second;
 }
 
 void up_reader_dropped(struct up_reader *reader, int64_t time_us, uint64_t count)
