@@ -5,15 +5,16 @@ cd "$(dirname "$0")/.." || exit 1
 bad=0
 say() { echo "tree: $*"; bad=1; }
 
-if [ -e src/collect/collectors.def ]; then
-	for file in src/collect/*.c; do
-		name=$(basename "$file" .c)
-		grep -q "const struct up_collector up_collector_$name" "$file" || continue  # a helper of a collector
-		grep -q "^UP_COLLECTOR($name)" src/collect/collectors.def || say "$name: no line in src/collect/collectors.def"
-		ls tests/unit/test_"$name"*.c >/dev/null 2>&1 || say "$name: no tests/unit/test_$name.c"
-		grep -q "^| \`$name\`" docs/COLLECTORS.md || say "$name: no row in docs/COLLECTORS.md"
-	done
-fi
+# The four places: a file that defines it, a line in collectors.def, a test of the file, a row in the documentation.
+for name in $(sed -n 's/^UP_COLLECTOR(\(.*\))$/\1/p' src/collect/collectors.def); do
+	file=$(grep -lE "^const struct up_collector up_collector_$name = " src/collect/*.c)
+	[ -n "$file" ] || { say "$name: no file in src/collect defines it"; continue; }
+	grep -q "up_collector_$name\b\|\"$name\"" tests/unit/*.c || say "$name: no test in tests/unit names it"
+	grep -q "^| \`$name\`" docs/COLLECTORS.md || say "$name: no row in docs/COLLECTORS.md"
+done
+for name in $(sed -n 's/^const struct up_collector up_collector_\(.*\) = {$/\1/p' src/collect/*.c); do
+	grep -q "^UP_COLLECTOR($name)$" src/collect/collectors.def || say "$name: no line in src/collect/collectors.def"
+done
 # strtol and friends accept what a kernel file must not hold; sprintf and strcpy have no bound; atoi hides errors.
 grep -nE '\b(atoi|atol|atof|strcpy|strcat|sprintf|gets|strtok)\(' -r src include bpf --include='*.[ch]' 2>/dev/null && say "banned call"
 # Rooms look up the flow, never down: a collector knows nothing of sinks, the analysis nothing of collectors.

@@ -1,4 +1,4 @@
-/* cpu on recorded trees: v2, v1, hybrid; numbers to be checked by hand stand in `why`. */
+/* "cpu" on recorded trees: v2, v1, hybrid; numbers to be checked by hand stand in `why`. */
 #include "check.h"
 #include "rig.h"
 

@@ -86,6 +86,24 @@ static void a_failing_sink_is_named(void **state)
 	rig_close(&rig);
 }
 
+/* The row "probe" is about this very process. */
+static void own_cost_is_a_row(void **state)
+{
+	struct rig rig;
+	double resident;
+
+	(void)state;
+	rig_open(&rig, NULL, NULL, UP_NS_PER_S, "probe");
+	rig_tick(&rig);
+	assert_int_equal(rig_row(&rig, "probe", "useprobe")->utilization.state, UP_FIRST);
+	rig_tick(&rig);
+	assert_int_equal(rig_row(&rig, "probe", "useprobe")->utilization.state, UP_OK);
+	assert_near(rig_row(&rig, "probe", "useprobe")->saturation.number, 0, 0, "no late tick");
+	assert_true(up_detail_get_number(rig_row(&rig, "probe", "useprobe")->detail, "resident_bytes", &resident));
+	assert_true(resident > 500e3 && resident < 4e9);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +111,7 @@ int main(void)
 		cmocka_unit_test(a_stepped_clock_changes_no_rate),
 		cmocka_unit_test(a_target_that_goes_leaves_an_event),
 		cmocka_unit_test(a_failing_sink_is_named),
+		cmocka_unit_test(own_cost_is_a_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

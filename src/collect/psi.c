@@ -1,0 +1,89 @@
+#include "psi.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "useprobe/clock.h"
+
+/* total= is the last field of a line; what stands before it may grow. */
+static int scan_total(const char *line, size_t len, struct up_u64 *ret)
+{
+	static const char key[] = " total=";
+	const char *found = NULL;
+	uint64_t n;
+
+	for (const char *p = line; p + sizeof(key) - 1 <= line + len; p++)
+		if (strncmp(p, key, sizeof(key) - 1) == 0)
+			found = p + sizeof(key) - 1;
+	if (!found || up_scan_u64(&found, &n) < 0 || found != line + len)
+		return -EBADMSG;
+	*ret = (struct up_u64){ .n = n, .has = true };
+	return 0;
+}
+
+int psi_scan(const char *text, struct psi *ret)
+{
+	struct psi psi = { 0 };
+	const char *line;
+	bool cut = false;
+	size_t len;
+
+	while (up_scan_line(&text, &line, &len, &cut)) {
+		int r = 0;
+
+		if (strncmp(line, "some ", 5) == 0)
+			r = scan_total(line, len, &psi.some_us);
+		else if (strncmp(line, "full ", 5) == 0)
+			r = scan_total(line, len, &psi.full_us);
+		if (r < 0)
+			return r;
+	}
+	if (cut || (!psi.some_us.has && !psi.full_us.has))
+		return -EBADMSG;
+	*ret = psi;
+	return 0;
+}
+
+int psi_read(struct up_env *env, struct up_file *file, struct up_arena *arena, struct psi *ret)
+{
+	char *text;
+	int r = up_file_read(env->source, file, arena, &text, NULL);
+
+	if (r < 0)
+		return up_fail(env, r, "%s: %s", file->path, psi_reason(r));
+	if (psi_scan(text, ret) < 0)
+		return up_fail(env, -EBADMSG, "%s: not understood: \"%.60s\"", file->path, text);
+	return 0;
+}
+
+const char *psi_reason(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "no pressure file (kernel without CONFIG_PSI, or PSI of this cgroup only on v2)";
+	case -EOPNOTSUPP:
+		return "PSI is switched off (psi=0): Operation not supported";
+	case -EACCES:
+	case -EPERM:
+		return "Permission denied";
+	case -EBADMSG:
+		return "the pressure file is not understood";
+	default:
+		return "the pressure file cannot be read";
+	}
+}
+
+static struct up_value share(const struct up_u64 *prev, struct up_u64 cur, uint64_t dt_ns, const char *absent_reason)
+{
+	return up_scaled(up_delta(prev, cur, absent_reason), (double)UP_NS_PER_US, (double)dt_ns, "no time passed");
+}
+
+struct up_value psi_some_share(const struct psi *prev, const struct psi *cur, uint64_t dt_ns, const char *absent_reason)
+{
+	return share(prev ? &prev->some_us : NULL, cur->some_us, dt_ns, absent_reason);
+}
+
+struct up_value psi_full_share(const struct psi *prev, const struct psi *cur, uint64_t dt_ns, const char *absent_reason)
+{
+	return share(prev ? &prev->full_us : NULL, cur->full_us, dt_ns, absent_reason);
+}
