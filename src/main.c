@@ -11,6 +11,7 @@ static const struct {
 } commands[] = {
 	{ "run", up_cli_run },
 	{ "latency", up_cli_latency },
+	{ "report", up_cli_report },
 	{ "doctor", up_cli_doctor },
 };
 

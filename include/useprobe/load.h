@@ -41,7 +41,7 @@ struct up_second {
 	uint32_t dropped; /* iterations the generator could not start */
 	uint32_t late; /* sends later than UP_LATE_US */
 	float users, users_max; /* as the generator reports them; NAN where it does not */
-	double late_s;         /* sum of the times that requests were sent late */
+	double late_s; /* sum of the times that requests were sent late */
 	double busy_s; /* area of the requests in flight in this second */
 	double latency_sum_s; /* of the requests that started in it */
 };
@@ -88,7 +88,7 @@ struct up_load_file {
 	uint64_t transactions_left_out;
 	uint64_t dropped; /* dropped iterations in it */
 	uint64_t failed_elsewhere; /* failures the file counts but does not tie to requests */
-	int64_t first_start_us, first_end_us, last_end_us;  /* valid when n_points > 0 */
+	int64_t first_start_us, first_end_us, last_end_us; /* valid when n_points > 0 */
 	int64_t max_late_us;
 	uint64_t n_late;
 	struct up_summary summary; /* only with several files; n = 0 else */

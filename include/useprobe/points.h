@@ -62,6 +62,9 @@ uint64_t up_points_total(const struct up_points *points);
  * change the points of a block in memory only. Stops at the first result that is not 0 and returns it; else 0 or the error of reading. */
 int up_points_each(
 	struct up_points *points, uint64_t first, int (*visit)(void *ctx, struct up_point *block, size_t n), void *ctx);
+/* Takes out the points from index FIRST on that have FLAG (or, with KEEP, clears the flag). *ret_removed: how many went. 0, -ENOMEM or the error of the
+ * temporary file. */
+int up_points_remove(struct up_points *points, uint64_t first, unsigned flag, bool keep, uint64_t *ret_removed);
 /* Sorts what is in memory; does nothing when something was spilled. */
 void up_points_sort(struct up_points *points, enum up_points_order order);
 /* First index in memory whose start is at or after START_US; points must be UP_POINTS_BY_START. */

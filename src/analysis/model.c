@@ -10,6 +10,7 @@
 
 enum {
 	SAMPLE_MAX = 400000, /* requests looked at for the requests in flight at once */
+	LEVEL_US_MIN = 5000,
 	SLOW_SECONDS_MIN = 2,
 	SLOW_EXPECTED_MIN = 20, /* starts that should have been in the slow seconds */
 };
@@ -148,6 +149,12 @@ static int in_flight_levels(struct up_load *load, struct levels *ret_levels)
 	}
 	for (uint32_t i = 0; i <= top; i++)
 		total_us += (int64_t)time_us[i];
+	/* A level that lasts a few ms in all is the rounding of the stamps, not another user. */
+	for (int64_t at_least_us = 0; top > 1; top--) {
+		at_least_us += (int64_t)time_us[top];
+		if (at_least_us >= (int64_t)LEVEL_US_MIN && (double)at_least_us >= 0.0005 * (double)total_us)
+			break;
+	}
 	ret_levels->top = top;
 	ret_levels->at_top_share =
 		total_us > 0 ? (double)(time_us[top] + (top > 1 ? time_us[top - 1] : 0)) / (double)total_us : 0;

@@ -1,10 +1,17 @@
 /* The formats, in the order in which they are asked whether a file is theirs: the unmistakable ones first. */
 #include "reader.h"
 
-extern const struct up_load_format up_load_k6_csv, up_load_lab_csv;
+extern const struct up_load_format up_load_k6_csv, up_load_k6_json, up_load_lab_csv, up_load_h2load, up_load_hey_csv,
+	up_load_jmeter_csv, up_load_generic_csv, up_load_values;
 
 const struct up_load_format *const up_load_formats[] = {
+	&up_load_generic_csv, /* only when --columns is given */
 	&up_load_k6_csv,
+	&up_load_k6_json,
 	&up_load_lab_csv,
+	&up_load_hey_csv,
+	&up_load_h2load,
+	&up_load_jmeter_csv,
+	&up_load_values,
 	NULL,
 };

@@ -10,6 +10,14 @@
 enum { COLUMNS = 6 };
 enum { PLANNED, SENT, END, STATUS, VU, STEP };
 
+/* A closed run has as many users as its highest vu; in a sweep each step has its own. */
+enum { STEPS_MAX = 256 };
+struct lab {
+	struct {
+		int64_t first_us, last_us, users; /* users 0: step not seen */
+	} step[STEPS_MAX];
+};
+
 static bool recognise(struct up_text head, const struct up_load_options *options)
 {
 	(void)options;
@@ -25,6 +33,22 @@ static bool read_time(struct up_reader *reader, struct up_text text, int64_t *re
 		return true;
 	up_reader_bad(reader, "'%s' is not a time in seconds", up_text_show(text).text);
 	return false;
+}
+
+static void note_user(struct lab *lab, const struct up_fields *fields, int64_t start_us)
+{
+	int64_t vu, step = 0;
+
+	if (up_text_decimal(fields->at[VU], 0, &vu) < 0 || vu < 1)
+		return;
+	if (fields->at[STEP].n && (up_text_decimal(fields->at[STEP], 0, &step) < 0 || step < 0 || step >= STEPS_MAX))
+		return;
+	if (lab->step[step].users == 0 || start_us < lab->step[step].first_us)
+		lab->step[step].first_us = start_us;
+	if (lab->step[step].users == 0 || start_us > lab->step[step].last_us)
+		lab->step[step].last_us = start_us;
+	if (vu > lab->step[step].users)
+		lab->step[step].users = vu;
 }
 
 static int request_row(struct up_reader *reader, const struct up_fields *fields)
@@ -57,6 +81,8 @@ static int request_row(struct up_reader *reader, const struct up_fields *fields)
 	request.late_us = planned ? sent_us - planned_us : 0;
 	request.latency_ns = (end_us - request.start_us) * 1000;
 	reader->file->intended = reader->file->intended || planned;
+	if (!planned)
+		note_user(reader->state, fields, request.start_us);
 	return up_reader_request(reader, &request);
 }
 
@@ -84,6 +110,20 @@ static int feed(struct up_reader *reader, struct up_text data, bool eof, size_t 
 	return up_lines_feed(reader, data, eof, true, record, ret_used);
 }
 
+static int end(struct up_reader *reader)
+{
+	const struct lab *lab = reader->state;
+
+	for (unsigned i = 0; i < STEPS_MAX; i++) {
+		if (lab->step[i].users == 0 ||
+			lab->step[i].last_us - lab->step[i].first_us > (int64_t)UP_LOAD_SECONDS_MAX * 1000000)
+			continue;
+		for (int64_t us = lab->step[i].first_us; us <= lab->step[i].last_us; us += 1000000)
+			up_reader_users(reader, us, (double)lab->step[i].users, NAN);
+	}
+	return 0;
+}
+
 const struct up_load_format up_load_lab_csv = {
 	.id = "lab-csv",
 	.traits = {
@@ -92,6 +132,8 @@ const struct up_load_format up_load_lab_csv = {
 		.stamp = UP_STAMP_START,
 		.dated = true,
 	},
+	.state_bytes = sizeof(struct lab),
 	.recognise = recognise,
 	.feed = feed,
+	.end = end,
 };

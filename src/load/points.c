@@ -166,6 +166,75 @@ int up_points_each(struct up_points *points, uint64_t first, int (*visit)(void *
 	return visit(ctx, points->at + skip, points->n - (size_t)skip);
 }
 
+struct removal {
+	struct up_points *into;
+	uint64_t index, first, removed;
+	unsigned flag;
+	bool keep;
+};
+
+static int remove_block(void *ctx, struct up_point *block, size_t n)
+{
+	struct removal *removal = ctx;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++, removal->index++) {
+		struct up_point point = block[i];
+
+		if (removal->index >= removal->first && (point.packed & removal->flag)) {
+			if (!removal->keep) {
+				removal->removed++;
+				continue;
+			}
+			point.packed &= ~(uint64_t)removal->flag;
+		}
+		r = up_points_add(removal->into, point.start_us, point.packed);
+	}
+	return r;
+}
+
+/* Everything is in memory: the array shrinks in place. */
+static uint64_t remove_in_memory(struct up_points *points, const struct removal *removal)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < points->n; i++) {
+		struct up_point point = points->at[i];
+
+		if (i >= removal->first && (point.packed & removal->flag)) {
+			if (!removal->keep)
+				continue;
+			point.packed &= ~(uint64_t)removal->flag;
+		}
+		points->at[kept++] = point;
+	}
+	kept = points->n - kept;
+	points->n -= kept;
+	return kept;
+}
+
+int up_points_remove(struct up_points *points, uint64_t first, unsigned flag, bool keep, uint64_t *ret_removed)
+{
+	struct up_points kept;
+	struct removal removal = { .into = &kept, .first = first, .flag = flag, .keep = keep };
+	int r;
+
+	if (points->n_spilled == 0) {
+		*ret_removed = remove_in_memory(points, &removal);
+		return 0;
+	}
+	up_points_init(&kept);
+	r = up_points_each(points, 0, remove_block, &removal);
+	if (r < 0) {
+		up_points_done(&kept);
+		return r;
+	}
+	up_points_done(points);
+	*points = kept;
+	*ret_removed = removal.removed;
+	return 0;
+}
+
 void up_points_sort(struct up_points *points, enum up_points_order order)
 {
 	if (points->n_spilled > 0 || points->order == order)

@@ -69,6 +69,19 @@ int up_reader_request(struct up_reader *reader, const struct up_request *request
 	return 0;
 }
 
+int up_reader_resolve_transactions(struct up_reader *reader, bool keep)
+{
+	struct up_load_file *file = reader->file;
+	uint64_t removed = 0;
+	int r = up_points_remove(&reader->load->points, file->first_point, UP_POINT_TRANSACTION, keep, &removed);
+
+	if (r < 0)
+		return fail(reader, r);
+	file->n_points -= removed;
+	file->transactions_left_out += removed;
+	return 0;
+}
+
 void up_reader_dropped(struct up_reader *reader, int64_t time_us, uint64_t count)
 {
 	struct up_second *second;

@@ -95,6 +95,8 @@ struct up_request {
 	unsigned flags;
 };
 int up_reader_request(struct up_reader *reader, const struct up_request *request);
+/* When the file is read: keeps its requests marked UP_POINT_TRANSACTION as requests (KEEP), or takes them out again and counts them as left out. */
+int up_reader_resolve_transactions(struct up_reader *reader, bool keep);
 /* COUNT dropped iterations at TIME_US. A time too far from the rest costs the line. */
 void up_reader_dropped(struct up_reader *reader, int64_t time_us, uint64_t count);
 /* Users active at TIME_US; NAN for what is not known. */
