@@ -304,8 +304,9 @@ static void add_level(const struct raw *p, const struct raw *c, size_t level, ui
 	if (cur->swap_bytes.has)
 		up_detail_count(&detail, "swap_bytes", cur->swap_bytes.n);
 	up_detail_number(&detail, "limit_bytes", limit);
-	if (by != level)
-		up_detail_text(&detail, "limited_by", by == c->group_count ? "host" : c->groups[by].label);
+	/* The machine's own memory is a limit for everybody; only a group's is worth a name. */
+	if (by != level && by < c->group_count)
+		up_detail_text(&detail, "limited_by", c->groups[by].label);
 	up_detail_value(&detail, "limit_hits", up_delta(prev ? &prev->limit_hits : NULL, cur->limit_hits, "not counted"));
 	up_detail_value(&detail, "major_faults", up_delta(prev ? &prev->major_faults : NULL, cur->major_faults, "not counted"));
 	up_rows_add(out, &(struct up_row){

@@ -6,16 +6,21 @@
 
 static const struct {
 	const char *fixture, *target, *name;
-	double utilization, saturation, waiting;  /* NONE: not UP_OK */
+	double utilization, saturation, waiting; /* NONE: not UP_OK */
 	enum up_state utilization_state, saturation_state, waiting_state;
 	const char *why;
 } cases[] = {
-	{ "v2_own", "api", "/api", 1.0, 0.7, 0.9, UP_OK, UP_OK, UP_OK, "0.5 s of 0.5 CPU; 7 of 10 periods; 0.9 s throttled over 2 CPUs in 1 s" },
-	{ "v2_parent", "pod/api", "/pod/api", 0.95, NONE, 1.5, UP_OK, UP_ABSENT, UP_OK, "0.19 s of the parent's 0.2 CPU; own periods 0; cpu.stat.local 1.5 s" },
-	{ "v2_parent", "pod/api", "/pod", 1.0, 1.0, 1.5, UP_OK, UP_OK, UP_OK, "the ancestor's own row: 0.2 s of 0.2 CPU, 10 of 10 periods" },
-	{ "v2_parent_old", "pod/api", "/pod/api", 0.95, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT, "without cpu.stat.local nobody can tell" },
+	{ "v2_own", "api", "/api", 1.0, 0.7, 0.9, UP_OK, UP_OK, UP_OK,
+		"0.5 s of 0.5 CPU; 7 of 10 periods; 0.9 s throttled over 2 CPUs in 1 s" },
+	{ "v2_parent", "pod/api", "/pod/api", 0.95, NONE, 1.5, UP_OK, UP_ABSENT, UP_OK,
+		"0.19 s of the parent's 0.2 CPU; own periods 0; cpu.stat.local 1.5 s" },
+	{ "v2_parent", "pod/api", "/pod", 1.0, 1.0, 1.5, UP_OK, UP_OK, UP_OK,
+		"the ancestor's own row: 0.2 s of 0.2 CPU, 10 of 10 periods" },
+	{ "v2_parent_old", "pod/api", "/pod/api", 0.95, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT,
+		"without cpu.stat.local nobody can tell" },
 	{ "v2_no_quota", "api", "/api", 0.0, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT, "idle is a measured 0, no quota is empty" },
-	{ "v2_no_controller", "api", "/api", 0.125, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT, "0.25 s of 2 CPUs; no cpu.max there" },
+	{ "v2_no_controller", "api", "/api", 0.125, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT,
+		"0.25 s of 2 CPUs; no cpu.max there" },
 	{ "v2_restart", "api", "/api", NONE, NONE, NONE, UP_RESET, UP_RESET, UP_RESET, "counters fell" },
 	{ "v2_cpuset", "api", "/api", 0.5, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT, "1 s of a cpuset of 2 of 8 CPUs" },
 	{ "v1_own", "api", "/api", 1.0, 0.7, 0.9, UP_OK, UP_OK, UP_OK, "the same in nanoseconds" },

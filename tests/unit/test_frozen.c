@@ -5,7 +5,7 @@ static void shares(void **state)
 {
 	static const struct {
 		const char *fixture;
-		double share[2];  /* of the windows t0-t1 and t1-t2, NAN: no such frame */
+		double share[2]; /* of the windows t0-t1 and t1-t2, NAN: no such frame */
 		const char *why;
 	} cases[] = {
 		{ "v2", { 0.5, 1 }, "frozen at one end, then at both" },

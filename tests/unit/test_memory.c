@@ -4,7 +4,7 @@
 
 static const struct {
 	const char *fixture, *target, *name;
-	double utilization, saturation, errors;  /* NAN: not UP_OK */
+	double utilization, saturation, errors; /* NAN: not UP_OK */
 	const char *why;
 } cases[] = {
 	{ "v2_parent", "pod/api", "/pod/api", 0.5, 0.25, 2, "512 MiB of the parent's 1 GiB, 0.25 s stalled, 2 OOM kills" },
