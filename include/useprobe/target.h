@@ -70,6 +70,8 @@ int up_pid_cgroups_main(const struct up_hierarchies *hierarchies, const struct u
 UP_MUST_CHECK int up_pid_stat(const struct up_source *source, struct up_arena *arena, pid_t pid, char name[UP_COMM_MAX],
 	uint64_t *ret_start_ticks);
 
+struct up_containers_query; /* useprobe/container.h */
+
 enum up_target_kind { UP_TARGET_HOST, UP_TARGET_CGROUP, UP_TARGET_PID };
 
 /* A cgroup in every hierarchy it has a directory in: path below the hierarchy's mount point ("/api", "/" for the mount itself). */
@@ -94,6 +96,7 @@ struct up_target {
 	unsigned long inode; /* of the main directory; another one = recreated */
 	unsigned generation; /* 0 at first, +1 each time the target came back */
 	bool present;
+	struct up_containers_query *query; /* owned; a look-up under way off the tick, NULL = none */
 };
 
 struct up_targets {

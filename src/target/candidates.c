@@ -55,8 +55,7 @@ static bool same_group(const struct up_source *source, struct up_arena *arena, c
 	pid_t *pids;
 	size_t count;
 
-	if (a->hierarchy == b->hierarchy ||
-		!up_path_join(hierarchies->items[b->hierarchy].mount, b->path, dir, sizeof(dir)) ||
+	if (a->hierarchy == b->hierarchy || !up_path_join(hierarchies->items[b->hierarchy].mount, b->path, dir, sizeof(dir)) ||
 		up_dir_pids(source, arena, dir, false, &pids, &count) < 0 || count == 0 ||
 		up_pid_cgroups_read(source, arena, hierarchies, pids[0], &paths) < 0)
 		return false;
@@ -85,7 +84,10 @@ void up_candidates_merge(const struct up_source *source, struct up_arena *arena,
 /* Length of the UTF-8 sequence at P, 0 when it is none or stands for a control character (U+0080 to U+009F). */
 static size_t utf8_length(const unsigned char *p)
 {
-	const size_t len = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+	const size_t len = p[0] >= 0xc2 && p[0] < 0xe0   ? 2
+			   : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+			   : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+							 : 0;
 
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)

@@ -79,8 +79,8 @@ static int split_mounts(const char *line, size_t len, struct mount_line *ret)
 	struct field skipped;
 
 	ret->root = (struct field){ "/", 1 };
-	if (!next_field(&cursor, end, &skipped) || !next_field(&cursor, end, &ret->point) || !next_field(&cursor, end, &ret->type) ||
-		!next_field(&cursor, end, &ret->options))
+	if (!next_field(&cursor, end, &skipped) || !next_field(&cursor, end, &ret->point) ||
+		!next_field(&cursor, end, &ret->type) || !next_field(&cursor, end, &ret->options))
 		return -EBADMSG;
 	return 0;
 }

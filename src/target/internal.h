@@ -2,6 +2,7 @@
 #ifndef UP_TARGET_INTERNAL_H
 #define UP_TARGET_INTERNAL_H
 
+#include "useprobe/container.h"
 #include "useprobe/target.h"
 
 /* MOUNT and a path below it ("/" = the mount itself) as one path. false when it does not fit. */
@@ -58,6 +59,15 @@ bool up_unit_unescape(const char *name, char *ret, size_t size);
 /* Where systemd puts a slice: "my-foo-group.slice" -> "/my.slice/my-foo.slice/my-foo-group.slice" (systemd.slice(5)).
  * false when NAME is no valid slice name. */
 bool up_unit_slice_path(const char *name, char *ret, size_t size);
+
+/* The class of names that a container daemon tells, and how long it has for an answer. */
+#define UP_HOW_CONTAINER "container"
+/* Restricts a look-up to the classes that ask no daemon. */
+#define UP_HOW_NO_DAEMON "all but containers"
+#define UP_CONTAINER_TIMEOUT_MS 1000
+/* Candidates of the containers found. 0 or -ENOMEM. */
+UP_MUST_CHECK int up_lookup_containers(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies,
+	const struct up_containers *containers, struct up_candidates *ret);
 
 /* Text for a message: TEXT cut at SIZE - 1, control bytes and broken UTF-8 as \xNN. Returns RET. */
 char *up_message_quote(const char *text, char *ret, size_t size);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "useprobe/container.h"
 #include "useprobe/scan.h"
 
 struct lookup {
@@ -16,6 +17,7 @@ struct lookup {
 	struct up_tree tree;
 	bool tree_read;
 	size_t processes; /* looked at */
+	char container_error[256]; /* of a daemon that did not answer, "" = none */
 	pid_t root_pid; /* a process of that name in the root cgroup, 0 = none */
 	struct up_candidates *ret;
 };
@@ -222,6 +224,86 @@ static int by_process_name(struct lookup *lookup)
 	return 0;
 }
 
+/* One container as a candidate: its cgroup is read from its first process, never put together from the id. */
+static int add_container(struct lookup *lookup, const struct up_container *container)
+{
+	struct up_candidate *added;
+	struct up_pid_cgroups paths;
+	char path[UP_PATH_MAX], label[UP_PATH_MAX];
+	int h, r;
+
+	if (!container->pid ||
+		up_pid_cgroups_read(lookup->source, lookup->arena, lookup->hierarchies, container->pid, &paths) < 0)
+		return 0;
+	h = up_pid_cgroups_main(lookup->hierarchies, &paths);
+	if (h < 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s", paths.path[h]);
+	/* crun puts the processes into a leaf "container" below the scope that has the limits (podman#8290). */
+	if (strcmp(up_path_base(path), "container") == 0 && strstr(path, container->id))
+		up_path_strip(path, 1);
+	snprintf(label, sizeof(label), "%.200s %.12s", *container->name ? container->name : container->id, container->id);
+	r = up_candidates_add(lookup->ret, label, path, h, container->pid, &added);
+	if (r == 0 && added) {
+		snprintf(added->container_id, sizeof(added->container_id), "%s", container->id);
+		snprintf(added->container_name, sizeof(added->container_name), "%s", container->name);
+	}
+	return r;
+}
+
+int up_lookup_containers(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies,
+	const struct up_containers *containers, struct up_candidates *ret)
+{
+	struct lookup lookup = { .source = source, .arena = arena, .hierarchies = hierarchies, .ret = ret };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < containers->count; i++)
+		r = add_container(&lookup, &containers->items[i]);
+	ret->all = containers->service;
+	return r;
+}
+
+static int by_container(struct lookup *lookup)
+{
+	struct up_containers containers;
+	int r;
+
+	/* A name with a slash is a path; a recorded tree has no daemon. */
+	if (lookup->source->recorded || !lookup->name[0] || strchr(lookup->name, '/'))
+		return 0;
+	r = up_containers_find(lookup->name, UP_CONTAINER_TIMEOUT_MS, &containers);
+	if (r < 0)
+		return r;
+	snprintf(lookup->container_error, sizeof(lookup->container_error), "%s", containers.error);
+	return up_lookup_containers(lookup->source, lookup->arena, lookup->hierarchies, &containers, lookup->ret);
+}
+
+/* Pod uids and container ids stand inside the directory names: "kubepods-burstable-pod8d2f1c3a_1111_....slice",
+ * "cri-containerd-1d3d30....scope". At least 8 characters of one, '-' or '_' alike. */
+static bool holds_id(const char *base, const char *id)
+{
+	const size_t len = strlen(id);
+
+	for (; strlen(base) >= len; base++) {
+		size_t i = 0;
+
+		while (i < len && (base[i] == id[i] || (base[i] == '_' && id[i] == '-')))
+			i++;
+		if (i == len)
+			return true;
+	}
+	return false;
+}
+
+static int by_id_in_path(struct lookup *lookup)
+{
+	const size_t len = strlen(lookup->name);
+
+	if (len < 8 || strspn(lookup->name, "0123456789abcdef-") != len)
+		return 0;
+	return add_matching(lookup, holds_id, lookup->name);
+}
+
 static const struct {
 	const char *how; /* as shown to people, and the identity of the class */
 	int (*find)(struct lookup *lookup); /* adds candidates; 0 or -errno */
@@ -229,6 +311,8 @@ static const struct {
 	{ "absolute path", by_absolute_path },
 	{ "relative path", by_relative_path },
 	{ "systemd unit", by_systemd_unit },
+	{ UP_HOW_CONTAINER, by_container },
+	{ "pod or container id", by_id_in_path },
 	{ "directory name", by_base_name },
 	{ "process name", by_process_name },
 };
@@ -249,12 +333,23 @@ static void say_not_found(const struct lookup *lookup, char *message, size_t siz
 		up_message_add(message, size, "%s%s", i ? ", " : "", classes[i].how);
 	up_message_add(message, size, " (%zu%s cgroups, %zu processes).", lookup->tree.count, lookup->tree.more ? "+" : "",
 		lookup->processes);
+	if (*lookup->container_error)
+		up_message_add(message, size, "\nA container daemon did not answer: %s.", lookup->container_error);
 	if (lookup->root_pid)
 		up_message_add(message, size,
 			"\nProcess %d has that name but is in the root cgroup, which holds the whole machine: use --pid %d or --host.",
 			(int)lookup->root_pid, (int)lookup->root_pid);
 	else
 		up_message_add(message, size, "\n`useprobe list` shows what there is; --wait waits for it to appear.");
+}
+
+static bool wanted(const char *only, const char *how)
+{
+	if (!only)
+		return true;
+	if (strcmp(only, UP_HOW_NO_DAEMON) == 0)
+		return strcmp(how, UP_HOW_CONTAINER) != 0;
+	return strcmp(only, how) == 0;
 }
 
 int up_lookup(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies, const char *name,
@@ -265,7 +360,7 @@ int up_lookup(const struct up_source *source, struct up_arena *arena, const stru
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && found.count == 0 && i < UP_COUNT(classes); i++) {
-		if (only && strcmp(only, classes[i].how) != 0)
+		if (!wanted(only, classes[i].how))
 			continue;
 		r = classes[i].find(&lookup);
 		found.how = classes[i].how;

@@ -100,8 +100,8 @@ int up_pid_cgroups_parse(const char *text, struct up_arena *arena, const struct 
 	return 0;
 }
 
-int up_pid_cgroups_read(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies, pid_t pid,
-	struct up_pid_cgroups *ret)
+int up_pid_cgroups_read(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies,
+	pid_t pid, struct up_pid_cgroups *ret)
 {
 	struct up_pid_cgroups found;
 	char path[64], *text;
@@ -133,7 +133,8 @@ int up_pid_cgroups_main(const struct up_hierarchies *hierarchies, const struct u
 	return -1;
 }
 
-int up_pid_stat(const struct up_source *source, struct up_arena *arena, pid_t pid, char name[UP_COMM_MAX], uint64_t *ret_start_ticks)
+int up_pid_stat(
+	const struct up_source *source, struct up_arena *arena, pid_t pid, char name[UP_COMM_MAX], uint64_t *ret_start_ticks)
 {
 	char path[64], *text, *open, *close;
 	const char *cursor;

@@ -125,7 +125,8 @@ static int collect(const struct up_source *source, struct up_arena *arena, const
 	return r;
 }
 
-int up_dir_pids(const struct up_source *source, struct up_arena *arena, const char *dir, bool deep, pid_t **ret_pids, size_t *ret_count)
+int up_dir_pids(
+	const struct up_source *source, struct up_arena *arena, const char *dir, bool deep, pid_t **ret_pids, size_t *ret_count)
 {
 	struct pids pids = { 0 };
 	const int r = collect(source, arena, dir, deep ? DEPTH_MAX : 0, &pids);

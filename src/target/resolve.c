@@ -81,7 +81,8 @@ static const char *path_in(const struct group *group, int h, const struct up_pid
 	const struct up_hierarchy *hierarchy = &group->hierarchies->items[h];
 	const char *path = member && member->path[h] ? cut_below(group->arena, member->path[h], below) : NULL;
 
-	if (h != group->hierarchy && path && strcmp(path, "/") != 0 && strcmp(path, group->path) != 0 && exclusive(group, h, path))
+	if (h != group->hierarchy && path && strcmp(path, "/") != 0 && strcmp(path, group->path) != 0 &&
+		exclusive(group, h, path))
 		return path;
 	return up_cgroup_exists(group->source, hierarchy, group->path) ? group->path : NULL;
 }

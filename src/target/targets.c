@@ -17,8 +17,10 @@ int up_targets_init(struct up_targets *targets, const struct up_source *source, 
 
 void up_targets_done(struct up_targets *targets)
 {
-	for (size_t i = 0; i < targets->count; i++)
+	for (size_t i = 0; i < targets->count; i++) {
 		up_cgroup_done(&targets->items[i].cgroup);
+		up_containers_query_free(targets->items[i].query);
+	}
 	targets->count = 0;
 }
 
@@ -32,7 +34,8 @@ static bool dir_in(const struct up_target *target, int h, unsigned up, char *ret
 	return up_path_strip(path, up) && up_path_join(target->hierarchies->items[h].mount, path, ret, size);
 }
 
-bool up_target_dir(const struct up_target *target, enum up_controller controller, unsigned up, char *ret, size_t size, bool *ret_v2)
+bool up_target_dir(
+	const struct up_target *target, enum up_controller controller, unsigned up, char *ret, size_t size, bool *ret_v2)
 {
 	const int h = target->hierarchies->owner[controller];
 
@@ -131,8 +134,9 @@ static void say_candidates(const struct up_candidates *candidates, const char *n
 	char quoted[512];
 
 	message[0] = '\0';
-	up_message_add(message, size, "'%s' stands for %zu cgroups (%s); name one of them by its path:",
-		up_message_quote(name, quoted, sizeof(quoted)), candidates->count + candidates->more, candidates->how);
+	up_message_add(message, size,
+		"'%s' stands for %zu cgroups (%s); name one of them by its path:", up_message_quote(name, quoted, sizeof(quoted)),
+		candidates->count + candidates->more, candidates->how);
 	for (size_t i = 0; i < candidates->count; i++)
 		up_message_add(message, size, "\n  %s", up_message_quote(candidates->items[i].label, quoted, sizeof(quoted)));
 	if (candidates->more)
@@ -216,7 +220,8 @@ int up_targets_add_name(struct up_targets *targets, const struct up_source *sour
 	int r;
 
 	if (strlen(name) >= sizeof(targets->items[0].name)) {
-		snprintf(message, message_size, "the name of a target is longer than %zu bytes", sizeof(targets->items[0].name) - 1);
+		snprintf(message, message_size, "the name of a target is longer than %zu bytes",
+			sizeof(targets->items[0].name) - 1);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < targets->count; i++)
@@ -236,8 +241,7 @@ int up_targets_add_name(struct up_targets *targets, const struct up_source *sour
 		r = -ENOTUNIQ;
 	}
 	for (size_t i = 0; r == 0 && i < candidates.count; i++)
-		r = add_candidate(
-			targets, source, arena, name, &candidates.items[i], candidates.how, message, message_size);
+		r = add_candidate(targets, source, arena, name, &candidates.items[i], candidates.how, message, message_size);
 	up_candidates_done(&candidates);
 	while (r < 0 && targets->count > had)
 		up_cgroup_done(&targets->items[--targets->count].cgroup);
@@ -254,8 +258,8 @@ static int copy_paths(struct up_cgroup *to, const struct up_pid_cgroups *paths, 
 	return 0;
 }
 
-int up_targets_add_pid(struct up_targets *targets, const struct up_source *source, struct up_arena *arena, pid_t pid, char *message,
-	size_t message_size)
+int up_targets_add_pid(struct up_targets *targets, const struct up_source *source, struct up_arena *arena, pid_t pid,
+	char *message, size_t message_size)
 {
 	struct up_pid_cgroups paths;
 	struct up_target *target;
@@ -264,7 +268,8 @@ int up_targets_add_pid(struct up_targets *targets, const struct up_source *sourc
 	int r = up_pid_stat(source, arena, pid, comm, &start_ticks);
 
 	if (r < 0) {
-		snprintf(message, message_size, r == -ESRCH ? "there is no process %d" : "/proc/%d/stat cannot be read", (int)pid);
+		snprintf(
+			message, message_size, r == -ESRCH ? "there is no process %d" : "/proc/%d/stat cannot be read", (int)pid);
 		return r;
 	}
 	for (size_t i = 0; i < targets->count; i++)
@@ -314,20 +319,54 @@ static bool made_again(const struct up_target *target, const struct up_source *s
 	       up_source_inode(source, dir) != target->inode;
 }
 
+/* Takes the only candidate. true when there was exactly one and it is still there. */
+static bool take_only(struct up_target *target, const struct up_source *source, struct up_arena *arena,
+	struct up_candidates *candidates, const char *how)
+{
+	const bool found =
+		candidates->count + candidates->more == 1 && bind(target, source, arena, &candidates->items[0], how) == 0;
+
+	up_candidates_done(candidates);
+	return found;
+}
+
+/* Asks the container daemons in a thread; the answer is taken at a later tick, so a daemon that hangs delays nothing. */
+static bool find_container_again(
+	struct up_target *target, const struct up_source *source, struct up_arena *arena, const char *name)
+{
+	const struct up_containers *containers = target->query ? up_containers_query_poll(target->query) : NULL;
+	struct up_candidates candidates = { 0 };
+	bool found = false;
+
+	if (containers) {
+		if (up_lookup_containers(source, arena, target->hierarchies, containers, &candidates) == 0)
+			found = take_only(target, source, arena, &candidates, UP_HOW_CONTAINER);
+		else
+			up_candidates_done(&candidates);
+		up_containers_query_free(target->query);
+		target->query = NULL;
+	}
+	if (!found && !target->query && up_containers_query_start(name, UP_CONTAINER_TIMEOUT_MS, &target->query) < 0)
+		target->query = NULL;
+	return found;
+}
+
 /* Looks the name up again, in the class that found it the first time. true when exactly one came back. */
 static bool find_again(struct up_target *target, const struct up_source *source, struct up_arena *arena)
 {
 	struct up_candidates candidates;
 	char message[8];
 	const char *name = target->lookup[0] ? target->lookup : target->name;
-	bool found = false;
 
-	if (up_lookup(source, arena, target->hierarchies, name, target->how, &candidates, message, sizeof(message)) < 0)
+	if (target->how && strcmp(target->how, UP_HOW_CONTAINER) == 0)
+		return find_container_again(target, source, arena, name);
+	/* A name that never was found (--wait) may become anything, a container too. */
+	if (!target->how && !source->recorded && !strchr(name, '/') && find_container_again(target, source, arena, name))
+		return true;
+	if (up_lookup(source, arena, target->hierarchies, name, target->how ? target->how : UP_HOW_NO_DAEMON, &candidates,
+		    message, sizeof(message)) < 0)
 		return false;
-	if (candidates.count + candidates.more == 1)
-		found = bind(target, source, arena, &candidates.items[0], candidates.how) == 0;
-	up_candidates_done(&candidates);
-	return found;
+	return take_only(target, source, arena, &candidates, candidates.how);
 }
 
 enum up_target_change up_target_refresh(struct up_target *target, const struct up_source *source, struct up_arena *arena)

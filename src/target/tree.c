@@ -9,7 +9,8 @@
 
 #define DEPTH_MAX 64 /* the kernel allows any; what is deeper than this was not made by people */
 
-int up_dir_children(const struct up_source *source, struct up_arena *arena, const char *path, char ***ret_names, size_t *ret_count)
+int up_dir_children(
+	const struct up_source *source, struct up_arena *arena, const char *path, char ***ret_names, size_t *ret_count)
 {
 	DIR *dir = up_source_opendir(source, path);
 	struct dirent *entry;
@@ -149,7 +150,8 @@ static int descend(const struct walk *walk, const char *path, unsigned depth)
 	return 0;
 }
 
-int up_tree_read(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies, struct up_tree *ret)
+int up_tree_read(
+	const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies, struct up_tree *ret)
 {
 	struct up_tree tree = { 0 };
 	int order[UP_HIERARCHIES_MAX];
