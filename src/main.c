@@ -12,6 +12,7 @@ static const struct {
 	{ "run", up_cli_run },
 	{ "latency", up_cli_latency },
 	{ "report", up_cli_report },
+	{ "replay", up_cli_replay },
 	{ "doctor", up_cli_doctor },
 };
 

@@ -26,6 +26,7 @@ struct instance {
 };
 
 struct event {
+	uint64_t wall_ns; /* when it happened; its row is written by the next tick */
 	const char *resource;
 	char name[UP_PATH_MAX / 4];
 	char text[512];
@@ -206,13 +207,19 @@ void up_probe_event(struct up_probe *probe, const char *resource, const char *na
 		return;
 	}
 	event = &probe->events[probe->event_count++];
+	event->wall_ns = probe->config.clock->wall_ns(probe->config.clock->self);
 	event->resource = resource;
 	snprintf(event->name, sizeof(event->name), "%s", name ? name : "");
 	snprintf(event->text, sizeof(event->text), "%s", text ? text : "");
 	snprintf(event->target, sizeof(event->target), "%s", target ? target : "");
 }
 
-static void add_events(struct up_probe *probe)
+size_t up_probe_pending_events(const struct up_probe *probe)
+{
+	return probe->event_count;
+}
+
+static void add_events(struct up_probe *probe, const struct up_tick *tick)
 {
 	for (size_t i = 0; i < probe->event_count; i++) {
 		const struct event *event = &probe->events[i];
@@ -220,6 +227,13 @@ static void add_events(struct up_probe *probe)
 
 		if (*event->text)
 			up_detail_text(&detail, "text", event->text);
+		/* A mark that was set between two ticks keeps its own time. */
+		if (event->wall_ns + UP_NS_PER_MS <= tick->wall_ns) {
+			char time[UP_TIME_TEXT];
+
+			up_time_format(event->wall_ns, time);
+			up_detail_text(&detail, "at", time);
+		}
 		up_rows_add(&probe->table.rows, &(struct up_row){
 							.scope = UP_SCOPE_EVENT,
 							.resource = event->resource,
@@ -410,7 +424,7 @@ int up_probe_tick(struct up_probe *probe, const char **ret_sink)
 		run_instance(probe, &probe->instances[i], arena);
 	probe->table.rows.target = NULL;
 	probe->table.rows.window_ns = 0;
-	add_events(probe);
+	add_events(probe, &tick);
 	r = up_table_commit(&probe->table, &tick);
 	for (size_t i = 0; i < probe->sink_count && r == 0; i++) {
 		r = probe->sinks[i].tick(probe->sinks[i].self, &probe->table);

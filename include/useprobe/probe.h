@@ -33,12 +33,15 @@ int up_probe_tick(struct up_probe *probe, const char **ret_sink);
 /* When the next tick is due (monotonic): start + n * interval, never drifting; deadlines that have passed are skipped and counted. */
 uint64_t up_probe_deadline_ns(const struct up_probe *probe);
 void up_probe_set_interval(struct up_probe *probe, uint64_t interval_ns);
-/* Puts an event row into the next tick (mark, knee, ...). RESOURCE static; text copied. */
+/* Puts an event row into the next tick (mark, knee, ...), with the time of this call in its detail (at=...) when the tick comes
+ * later. RESOURCE static; text copied. */
 void up_probe_event(struct up_probe *probe, const char *resource, const char *name, const char *text, const char *target);
 /* The run's delay service; NULL on a recorded tree. */
 const struct up_delay *up_probe_delay(const struct up_probe *probe);
 /* Ticks so far that began late or were skipped. */
 uint64_t up_probe_late_ticks(const struct up_probe *probe);
+/* Events that wait for the next tick: a run that ends makes one more tick for them. */
+size_t up_probe_pending_events(const struct up_probe *probe);
 const struct up_table *up_probe_table(const struct up_probe *probe);
 /* State of each collector instance, for the sidecar and doctor. Index from 0; false past the end. */
 struct up_probe_instance {

@@ -113,7 +113,7 @@ struct up_detail {
 	size_t len;
 	bool cut; /* something did not fit and was left out whole */
 };
-void up_detail_number(struct up_detail *detail, const char *key, double number); /* shortest text, 6 significant digits */
+void up_detail_number(struct up_detail *detail, const char *key, double number); /* as up_number_text */
 void up_detail_count(struct up_detail *detail, const char *key, uint64_t count);
 void up_detail_text(struct up_detail *detail, const char *key, const char *text);
 void up_detail_value(struct up_detail *detail, const char *key, struct up_value value); /* or KEY_state=absent:reason */

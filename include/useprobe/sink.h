@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "useprobe/number.h"
 #include "useprobe/table.h"
 
 struct up_sink {
@@ -29,10 +30,6 @@ int up_csv_close(void *self);
 long up_csv_format(const struct up_tick *tick, const struct up_row *row, char *text, size_t size);
 extern const char up_csv_header[]; /* with its newline */
 
-/* NUMBER as plain decimal: '.' in every locale, no exponent, at least 6 significant digits, no trailing zeros; integers below 2^53
- * exact. "" for NaN and infinities. Returns RET. */
-#define UP_NUMBER_TEXT 48
-char *up_number_text(double number, char ret[UP_NUMBER_TEXT]);
 /* Short for people: "0.00" only for zero, "<0.01", "0.97", "12.3", "4021", "12.3k". At most 6 columns. Returns RET. */
 char *up_number_short(double number, char ret[UP_NUMBER_TEXT]);
 /* The same of a value: "-" absent, "init" first, "reset", "stale", "denied", "failed". COUNT: whole numbers without a point. */

@@ -9,6 +9,7 @@
 #include "useprobe/row.h"
 
 #define UP_HISTORY 128 /* points kept a series: two minutes at 1 Hz */
+#define UP_POINT_NS 500000000ull /* faster ticks share a point, so that a minute always fits */
 #define UP_SATURATED_AFTER_NS 3000000000ull
 #define UP_TABLE_SERIES_MAX 8192
 #define UP_TABLE_BUCKETS 4096
@@ -25,8 +26,8 @@ struct up_tick {
 };
 
 struct up_point {
-	uint64_t mono_ns;
-	float utilization, saturation, waiting; /* NaN = not known */
+	uint64_t mono_ns; /* of its last tick */
+	float utilization, saturation, waiting; /* NaN = not known; the highest of the ticks that share the point */
 };
 
 struct up_series {
@@ -34,6 +35,7 @@ struct up_series {
 	char *key; /* owned: target, scope, resource, name joined by 0x1f */
 	struct up_point history[UP_HISTORY];
 	size_t history_count; /* points ever written; newest at (count - 1) % UP_HISTORY */
+	uint64_t point_since_ns; /* first tick of the newest point */
 	uint64_t saturated_window_ns; /* time of the windows seen saturated in a row; 0 = not saturated now */
 	uint64_t last_tick;
 	uint32_t next; /* chain of the hash table: index + 1, 0 = end */
@@ -58,11 +60,14 @@ int up_table_commit(struct up_table *table, const struct up_tick *tick);
 int up_table_commit_recorded(struct up_table *table, const struct up_tick *tick);
 /* Series of row INDEX of the current tick, borrowed until the next commit; NULL for an event. */
 const struct up_series *up_table_series(const struct up_table *table, size_t index);
-/* Point AGE ticks back (0 = newest); false when there is none. */
+/* Point AGE points back (0 = newest); false when there is none. */
 bool up_series_point(const struct up_series *series, size_t age, struct up_point *ret);
 /* Order of need of attention: errors, saturated, busy, ok, idle, unknown, events; inside one by utilization, averaged over the last
- * ten ticks in steps of 0.05 so that rows do not swap places on noise; run-queue stays next to its cpu.
+ * ten points in steps of 0.05 so that rows do not swap places on noise; run-queue stays next to its cpu.
  * Fills ORDER [rows.count] with indexes into rows.items. */
 void up_table_order(const struct up_table *table, size_t *order);
+/* Copy of TABLE as it is now, for a view that stands still while the run goes on. RET must be initialised or a former copy; what it
+ * held is replaced. The series carry their history but no keys: a copy is for reading only. 0 or -ENOMEM (RET unchanged). */
+UP_MUST_CHECK int up_table_copy(const struct up_table *table, struct up_table *ret);
 
 #endif

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "run_live.h"
 #include "run_sidecar.h"
 #include "useprobe/cli.h"
 
@@ -143,9 +144,13 @@ static int open_csv(struct run *run)
 		run->probe, (struct up_sink){ .name = run->csv_path, .self = csv, .tick = up_csv_tick, .close = up_csv_close });
 }
 
-static int open_batch(struct run *run)
+static int open_view(struct run *run)
 {
+	const int live = run_live_open(run);
 	struct winsize size = { 0 };
+
+	if (live != 0)
+		return live < 0 ? live : 0;
 
 	/* The command's output stays readable: beside a command a table appears only when asked for. */
 	if (run->options.command && !run->options.batch)
@@ -185,7 +190,7 @@ static int open_probe(struct run *run)
 	if (r == 0)
 		r = run_sidecar_write(run, NULL);
 	if (r == 0)
-		r = open_batch(run);
+		r = open_view(run);
 	return r;
 }
 
@@ -203,7 +208,7 @@ static void handle_signals(struct run *run)
 	while (read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			child_poll(&run->child);
-		else if (info.ssi_signo != SIGWINCH)
+		else if (!run_live_signal(run, info.ssi_signo) && info.ssi_signo != SIGWINCH)
 			stop(run, "signal");
 	}
 	if (run->options.command && !run->child.running)
@@ -218,6 +223,7 @@ static void tick(struct run *run)
 	if (r == 0)
 		return;
 	stop(run, "output failed");
+	run_live_close(run);
 	/* A reader that went away (useprobe -b | head) is no failure. */
 	if (r == -EPIPE && sink && strcmp(sink, "standard output") == 0)
 		return;
@@ -241,18 +247,23 @@ static void loop(struct run *run)
 		r = run->clock.wait_until(run->clock.self, due_ns, run->wait_fd);
 		if (r != 0) {
 			handle_signals(run);
+			run_live_keys(run);
 			continue;
 		}
 		tick(run);
 		if (run->source.frame >= 0 && !up_source_next_frame(&run->source))
 			stop(run, "end of the recording");
 	}
+	/* A mark that was set after the last tick is not to be lost. */
+	if (!run->failed && up_probe_pending_events(run->probe))
+		tick(run);
 }
 
 static int finish(struct run *run, int started)
 {
 	const bool command = run->options.command != NULL;
 
+	run_live_close(run);
 	if (run->child.running)
 		child_stop(&run->child);
 	if (started == 0 && run_sidecar_write(run, run->end_reason) < 0)
@@ -260,7 +271,9 @@ static int finish(struct run *run, int started)
 	if (run->probe && up_probe_close_sinks(run->probe) < 0 && !run->failed)
 		run->failed = -EIO;
 	if (started < 0)
-		return command ? EXIT_PROBE_FAILED : started == -ENOENT || started == -ENOTUNIQ || started == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		return command                                                            ? EXIT_PROBE_FAILED
+		       : started == -ENOENT || started == -ENOTUNIQ || started == -EINVAL ? EXIT_USAGE
+											  : EXIT_FAILED;
 	if (*run->csv_path && run->csv_path[0] != '/' && !run->failed)
 		fprintf(stderr, "useprobe: samples are in %s\n", run->csv_path);
 	if (run->failed)

@@ -7,6 +7,8 @@
 #include "useprobe/clock.h"
 #include "useprobe/probe.h"
 
+struct live_view;
+
 struct run {
 	struct run_options options;
 	struct up_source source;
@@ -16,6 +18,7 @@ struct run {
 	struct up_targets targets;
 	struct up_probe *probe;
 	struct up_batch batch;
+	struct live_view *live; /* NULL = no live view; run_live.c */
 	char csv_path[UP_PATH_MAX]; /* "" without a file */
 	uint64_t start_wall_ns, start_mono_ns; /* one instant in both clocks */
 	struct child child;

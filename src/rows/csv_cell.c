@@ -114,8 +114,7 @@ char *up_csv_notes_text(const struct up_csv_notes *notes, char *ret, size_t size
 	if (notes->skipped_rows && len < size)
 		len += (size_t)snprintf(ret + len, size - len, "%s%llu malformed row%s left out, the first in line %llu: %s",
 			len ? "; " : "", (unsigned long long)notes->skipped_rows, notes->skipped_rows == 1 ? "" : "s",
-			(unsigned long long)notes->first_skipped_line,
-			notes->first_skipped);
+			(unsigned long long)notes->first_skipped_line, notes->first_skipped);
 	if (notes->dropped_rows && len < size)
 		len += (size_t)snprintf(ret + len, size - len, "%s%llu rows beyond %d in one tick left out", len ? "; " : "",
 			(unsigned long long)notes->dropped_rows, UP_ROWS_MAX);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "useprobe/number.h"
 #include "useprobe/row.h"
 
 static bool must_encode(unsigned char c)
@@ -57,16 +58,10 @@ void up_detail_text(struct up_detail *detail, const char *key, const char *text)
 
 void up_detail_number(struct up_detail *detail, const char *key, double number)
 {
-	char text[32];
+	char text[UP_NUMBER_TEXT];
 
-	if (!isfinite(number))
-		return;
-	snprintf(text, sizeof(text), "%.6g", number);
-	/* A locale may put a comma for the point; the CSV must not. */
-	for (char *p = text; *p; p++)
-		if (*p == ',')
-			*p = '.';
-	up_detail_text(detail, key, text);
+	if (isfinite(number))
+		up_detail_text(detail, key, up_number_text(number, text));
 }
 
 void up_detail_count(struct up_detail *detail, const char *key, uint64_t count)

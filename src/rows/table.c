@@ -152,19 +152,35 @@ static float point_of(struct up_value value)
 	return up_value_ok(value) ? (float)value.number : NAN;
 }
 
+static float highest_of(float a, float b)
+{
+	return isnan(a) || b > a ? b : a;
+}
+
 static void append(struct up_series *series, const struct up_row *row, const struct up_tick *tick)
 {
-	const struct up_value *highest[] = { &row->waiting, &row->waiting_max };
-
-	series->history[series->history_count++ % UP_HISTORY] = (struct up_point){
+	const struct up_value *waits[] = { &row->waiting, &row->waiting_max };
+	struct up_point point = {
 		.mono_ns = tick->mono_ns,
 		.utilization = point_of(row->utilization),
 		.saturation = point_of(row->saturation),
 		.waiting = point_of(row->waiting),
 	};
-	for (size_t i = 0; i < UP_COUNT(highest); i++)
-		if (up_value_ok(*highest[i]) && !(highest[i]->number <= series->waiting_max))
-			series->waiting_max = highest[i]->number;
+
+	/* A tenth less, or ticks of just half a second would share a point now and then. */
+	if (series->history_count && tick->mono_ns - series->point_since_ns < UP_POINT_NS * 9 / 10) {
+		const struct up_point *before = &series->history[--series->history_count % UP_HISTORY];
+
+		point.utilization = highest_of(point.utilization, before->utilization);
+		point.saturation = highest_of(point.saturation, before->saturation);
+		point.waiting = highest_of(point.waiting, before->waiting);
+	} else {
+		series->point_since_ns = tick->mono_ns;
+	}
+	series->history[series->history_count++ % UP_HISTORY] = point;
+	for (size_t i = 0; i < UP_COUNT(waits); i++)
+		if (up_value_ok(*waits[i]) && !(waits[i]->number <= series->waiting_max))
+			series->waiting_max = waits[i]->number;
 }
 
 /* Saturation counts in measured time, so that one 5 s window is enough and ten of 100 ms are not. A late source neither adds nor

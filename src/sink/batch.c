@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "useprobe/clock.h"
+#include "useprobe/live.h"
 #include "useprobe/sink.h"
 
 #define COLUMNS_DEFAULT 120
@@ -101,13 +102,13 @@ static void put_limit(const struct up_batch *batch, const struct up_row *row)
 		fprintf(batch->out, "  limited by %s\n", up_terminal_text(limit, batch->utf8, safe, sizeof(safe)));
 }
 
-static void put_row(struct up_batch *batch, const struct up_row *row, const struct widths *widths)
+static void put_row(struct up_batch *batch, const struct up_row *row, const struct up_labels *labels, const struct widths *widths)
 {
 	char number[UP_NUMBER_TEXT];
 
 	put_cell(batch, row->resource, widths->resource, UP_CUT_END);
 	fputc(' ', batch->out);
-	put_cell(batch, row->name, widths->name, UP_CUT_BEGINNING);
+	put_cell(batch, up_labels_of(labels, row), widths->name, UP_CUT_BEGINNING);
 	fprintf(batch->out, " %6s ", up_value_short(row->utilization, false, number));
 	put_saturation(batch, row, widths->saturation);
 	fprintf(batch->out, " %6s", up_value_short(row->waiting, false, number));
@@ -165,9 +166,11 @@ int up_batch_tick(void *self, const struct up_table *table)
 	const struct widths widths = widths_for(batch->columns);
 	const struct up_row *rows = table->rows.items;
 	size_t order[UP_ROWS_MAX];
+	struct up_labels labels;
 	char time[UP_TIME_TEXT];
 
 	up_table_order(table, order);
+	up_labels_find(table, &labels);
 	up_time_format(table->tick.wall_ns, time);
 	fprintf(batch->out, "%s  +%llu.%llu s", time, (unsigned long long)(table->tick.elapsed_ns / UP_NS_PER_S),
 		(unsigned long long)(table->tick.elapsed_ns / (UP_NS_PER_S / 10) % 10));
@@ -178,7 +181,7 @@ int up_batch_tick(void *self, const struct up_table *table)
 	put_titles(batch, &widths);
 	for (size_t i = 0; i < table->rows.count; i++)
 		if (rows[order[i]].scope != UP_SCOPE_EVENT)
-			put_row(batch, &rows[order[i]], &widths);
+			put_row(batch, &rows[order[i]], &labels, &widths);
 	for (size_t i = 0; i < table->rows.count; i++)
 		if (rows[i].scope == UP_SCOPE_EVENT)
 			put_event(batch, &rows[i]);

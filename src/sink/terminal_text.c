@@ -60,10 +60,24 @@ size_t up_terminal_char(const char *text, uint32_t *ret_point, unsigned *ret_wid
 	return len;
 }
 
+/* Nearly all names are plain ASCII: no need to look at their characters one by one. */
+static size_t plain_length(const char *text)
+{
+	size_t len = 0;
+
+	while (text[len] >= 0x20 && text[len] < 0x7f)
+		len++;
+	return len;
+}
+
 char *up_terminal_text(const char *text, bool utf8, char *ret, size_t size)
 {
-	size_t out = 0;
+	size_t out = plain_length(text);
 
+	if (out >= size)
+		out = size - 1;
+	memcpy(ret, text, out);
+	text += out;
 	while (*text) {
 		uint32_t point;
 		unsigned width;
@@ -89,11 +103,11 @@ char *up_terminal_text(const char *text, bool utf8, char *ret, size_t size)
 
 size_t up_terminal_width(const char *text)
 {
-	size_t columns = 0, len;
+	size_t columns = plain_length(text), len;
 	uint32_t point;
 	unsigned width;
 
-	for (; (len = up_terminal_char(text, &point, &width)); text += len)
+	for (text += columns; (len = up_terminal_char(text, &point, &width)); text += len)
 		columns += width;
 	return columns;
 }

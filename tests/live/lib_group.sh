@@ -30,13 +30,9 @@ quota() { if [ $version = 2 ]; then echo "$2 100000" >"$cpu/$1/cpu.max"; else ec
 join() { echo "$BASHPID" >"$cpu/$1/cgroup.procs"; }
 empty_groups() {
 	for ((i = ${#made[@]} - 1; i >= 0; i--)); do
-		# The list is a moving one while its processes die: read it whole, and again until it is empty.
-		while pids=$(cat "${made[i]}/cgroup.procs" 2>/dev/null) && [ -n "$pids" ]; do
-			kill -9 $pids 2>/dev/null || true
-			sleep 0.05
-		done
+		while read -r pid; do kill -9 "$pid" 2>/dev/null || true; done <"${made[i]}/cgroup.procs"
 	done
-	{ wait; } 2>/dev/null || true
+	wait 2>/dev/null || true
 }
 cleanup() {
 	empty_groups 2>/dev/null
@@ -48,14 +44,10 @@ cleanup() {
 trap cleanup EXIT
 make_group "$top"
 
-# total FILE NAME KEY: integral of a detail figure over the run-queue rows of NAME (figure per second times window); average: the same per
-# second.
-total() { figure "$@" | awk '{print $1}'; }
-average() { figure "$@" | awk '{print $1 / $2}'; }
-figure() {
+# total FILE NAME KEY: integral of a detail figure over the run-queue rows of NAME (figure per second times window).
+total() {
 	awk -F, -v n="$2" -v key="$3" '$5 == "run-queue" && $6 == n && match($0, "[,;]" key "=[0-9.e+-]*") {
-		split(substr($0, RSTART, RLENGTH), kv, "="); s += kv[2] * $3; t += $3 } END {if (t) print s, t}' "$1" | grep . ||
-		fail "no $3 of $2 in the run-queue rows: $(tail -n 1 "$1")"
+		split(substr($0, RSTART, RLENGTH), kv, "="); s += kv[2] * $3; k++ } END {if (!k) exit 1; print s + 0}' "$1"
 }
 
 # wait_for_row FILE: until the probe has written its first tick.

@@ -95,10 +95,10 @@ static void eighty_columns(void **state)
 {
 	static const char expected[] = "2026-11-30T19:50:00.123Z  +12.0 s  api\n"
 				       "RESOURCE      NAME             UTIL SATURATION       WAIT    MAX   ERR CONDITION\n"
-				       "memory        /api             init reset               -      - 12.3k errors\n"
-				       "cpu           /api             0.97 0.45             1.50      3     0 saturated\n"
+				       "memory        api              init reset               -      - 12.3k errors\n"
+				       "cpu           api              0.97 0.45             1.50      3     0 saturated\n"
 				       "  limited by /pod;1\n"
-				       "run-queue     /api                - 12.3 ms          0.00      -     - ok\n"
+				       "run-queue     api                 - 12.3 ms          0.00      -     - ok\n"
 				       "cpu           host             0.25 -               <0.01      -     0 ok\n"
 				       "listen        ...:5678]:8080      - -                   -      -     - denied\n"
 				       "  denied: needs CAP_NET_ADMIN\n"

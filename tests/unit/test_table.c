@@ -249,6 +249,68 @@ static void order_is_calm(void **state)
 	}
 }
 
+/* At 100 ms five ticks share a point, whose figure is the highest; at 500 ms each has its own. */
+static void fast_ticks_share_points(void **state)
+{
+	struct up_table *table = *state;
+	struct up_point point;
+
+	for (uint64_t i = 0; i < 700; i++) {
+		up_rows_clear(&table->rows);
+		add(table, "cpu", "fast", i == 601 ? 0.9 : 0.1, -1);
+		if (i % 5 == 0)
+			add(table, "cpu", "half", 0.1, -1);
+		commit(table, i, SECOND + i * 100 * UP_NS_PER_MS);
+	}
+	assert_in_range(up_table_series(table, 0)->history_count, 139, 141);
+	up_series_point(up_table_series(table, 0), (699 - 601) / 5, &point);
+	assert_near((double)point.utilization, 0.9, 1e-6, "the highest of five");
+	up_series_point(up_table_series(table, 0), UP_HISTORY - 1, &point);
+	assert_true(table->tick.mono_ns - point.mono_ns > 60 * SECOND);
+	up_rows_clear(&table->rows);
+	add(table, "cpu", "half", 0.1, -1);
+	commit(table, 700, SECOND + 700 * 100 * UP_NS_PER_MS);
+	assert_int_equal(up_table_series(table, 0)->history_count, 141);
+}
+
+static void a_copy_stands_still(void **state)
+{
+	struct up_table *table = *state, copy;
+	struct up_point point;
+	char name[] = "/api";
+	struct up_row row = { .scope = UP_SCOPE_CGROUP,
+		.resource = "cpu",
+		.name = name,
+		.target = "api",
+		.state = UP_OK,
+		.utilization = up_value(0.5),
+		.waiting = up_none("because"),
+		.detail = "a=b" };
+
+	assert_int_equal(up_table_init(&copy), 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		up_rows_clear(&table->rows);
+		assert_int_equal(up_rows_add(&table->rows, &row), 0);
+		assert_int_equal(up_rows_add(&table->rows, &(struct up_row){ .scope = UP_SCOPE_EVENT, .resource = "mark" }), 0);
+		commit(table, i, i * SECOND);
+	}
+	assert_int_equal(up_table_copy(table, &copy), 0);
+	assert_int_equal(up_table_copy(table, &copy), 0);
+	up_rows_clear(&table->rows);
+	add(table, "gone", "gone", 1, 1);
+	commit(table, 3, 3 * SECOND);
+	assert_int_equal(copy.rows.count, 2);
+	assert_string_equal(copy.rows.items[0].name, "/api");
+	assert_string_equal(copy.rows.items[0].waiting.reason, "because");
+	assert_true(copy.rows.items[0].name >= copy.rows.text &&
+		    copy.rows.items[0].name < copy.rows.text + copy.rows.text_used_bytes);
+	assert_int_equal(up_table_series(&copy, 0)->history_count, 3);
+	assert_true(up_series_point(up_table_series(&copy, 0), 0, &point) && point.mono_ns == 2 * SECOND);
+	assert_null(up_table_series(&copy, 1));
+	assert_int_equal(copy.tick.number, 2);
+	up_table_done(&copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +321,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(series_are_told_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_by_attention, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_is_calm, setup, teardown),
+		cmocka_unit_test_setup_teardown(fast_ticks_share_points, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_copy_stands_still, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
