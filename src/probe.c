@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "useprobe/delay.h"
+#include "useprobe/sockets.h"
 
 #define EVENTS_MAX 64
 #define CLOCK_STEP_NS (UP_NS_PER_S / 2)
@@ -111,6 +112,18 @@ static int add_instances(struct up_probe *probe)
 	return 0;
 }
 
+/* The service is started with the run, not with the first read: what it loads and enters needs rights that are given up later. */
+static int start_sockets(struct up_probe *probe)
+{
+	bool needed = false;
+
+	for (size_t i = 0; i < probe->instance_count; i++)
+		needed |= probe->instances[i].collector->needs_sockets;
+	if (!needed || probe->config.source->recorded)
+		return 0;
+	return up_sockets_new(probe->config.source, probe->env.targets, &probe->env.sockets);
+}
+
 int up_probe_new(const struct up_probe_config *config, struct up_probe **ret)
 {
 	struct up_probe *probe = calloc(1, sizeof(*probe));
@@ -136,6 +149,8 @@ int up_probe_new(const struct up_probe_config *config, struct up_probe **ret)
 	}
 	if (r == 0)
 		r = add_instances(probe);
+	if (r == 0)
+		r = start_sockets(probe);
 	if (r < 0) {
 		up_probe_free(probe);
 		return r;
@@ -169,6 +184,7 @@ void up_probe_free(struct up_probe *probe)
 		free(instance->raw[1]);
 	}
 	free(probe->instances);
+	up_sockets_free(probe->env.sockets);
 	up_delay_free(probe->delay);
 	up_arena_done(&probe->arenas[0]);
 	up_arena_done(&probe->arenas[1]);
@@ -269,6 +285,8 @@ static void refresh_targets(struct up_probe *probe, struct up_arena *arena)
 	}
 	if (changed && probe->delay)
 		up_delay_retarget(probe->delay, targets);
+	if (changed && probe->tick > 0 && probe->env.sockets)
+		up_sockets_retarget(probe->env.sockets, targets);
 }
 
 static void notice_clock_step(struct up_probe *probe, const struct up_tick *tick)

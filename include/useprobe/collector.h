@@ -9,6 +9,7 @@
 #include "useprobe/source.h"
 #include "useprobe/target.h"
 
+struct up_sockets; /* useprobe/sockets.h: sockets of all targets, shared by listen, requests and the others */
 struct up_delay; /* useprobe/delay.h: run-queue wait per target, shared by cpu and run-queue */
 
 /* How many instances a run has. */
@@ -30,6 +31,7 @@ struct up_env {
 	struct up_targets *targets;
 	const struct up_target *target; /* UP_PER_TARGET only */
 	struct up_delay *delay; /* NULL on a recorded tree without delay data */
+	struct up_sockets *sockets; /* NULL on a recorded tree, and when no collector of the run needs it */
 	const struct up_setting *settings; /* [setting_count] */
 	size_t setting_count;
 	uint64_t interval_ns;
@@ -45,6 +47,7 @@ struct up_collector {
 	enum up_per per;
 	enum up_scope scope; /* scope and resource of the row that stands in when read fails */
 	const char *resource;
+	bool needs_sockets; /* reads env->sockets */
 	size_t state_bytes; /* kept over the run, zeroed before open */
 	size_t raw_bytes; /* one sample, zeroed before read */
 	/* Finds and opens what is read. 0 or -errno with env->error; a failed open is tried again when the target comes back. NULL: none. */

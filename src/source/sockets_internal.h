@@ -1,0 +1,139 @@
+/* Inside of the socket service (useprobe/sockets.h): what its threads share. */
+#ifndef UP_SOCKETS_INTERNAL_H
+#define UP_SOCKETS_INTERNAL_H
+
+#include <pthread.h>
+
+#include "useprobe/clock.h"
+#include "useprobe/netns.h"
+#include "useprobe/sockets.h"
+
+#define SOCKETS_ROWS_MAX 4096 /* listening sockets looked at in one namespace */
+#define SOCKETS_HOST_BIT (1u << UP_TARGETS_MAX)
+#define SOCKETS_POLL_NS (20 * UP_NS_PER_MS)
+#define SOCKETS_FIND_NS (2 * UP_NS_PER_S)
+#define SOCKETS_REASON 192
+
+/* One network namespace. Made and removed by the find thread under space_lock; sockets inside are used as marked. */
+struct sockets_space {
+	uint64_t inode;
+	pid_t pid; /* a process inside, 0 = the probe's own namespace */
+	struct up_netlink poll_diag; /* poll thread */
+	struct up_netlink find_diag; /* find thread */
+	int somaxconn_fd; /* -1: not open */
+	struct up_u64 somaxconn;
+	bool wanted; /* some target lives here (find thread) */
+	uint32_t private_mask; /* targets whose processes alone live here */
+	uint32_t mask; /* targets with a process here */
+};
+
+/* A listening socket whose owner is known (or known to be nobody). */
+struct sockets_known {
+	uint64_t cookie;
+	uint64_t inode; /* of its namespace */
+	uint32_t mask; /* targets it belongs to, 0 = none of them */
+	uint16_t group; /* index, when mask is not 0 */
+	enum up_owner owner;
+	uint32_t drops_last;
+	bool drops_known;
+	bool seen; /* in the last search */
+};
+
+/* Listening sockets of one address, one namespace and the same targets. */
+struct sockets_group {
+	struct up_listener shared; /* name, owner and maxima are made for each reader */
+	uint32_t mask;
+	enum up_owner owner;
+	/* Of the poll under way. */
+	uint32_t queue_sum, capacity_sum, socket_count;
+	double fullest;
+	/* Of the window. */
+	uint32_t window_max;
+	double window_fullest;
+	uint64_t missing_since_ns; /* 0 = there */
+	bool used;
+};
+
+struct sockets_row {
+	uint64_t cookie;
+	uint64_t cgroup_id; /* 0 = not known */
+	struct up_endpoint endpoint;
+	uint32_t inode;
+	uint32_t queue, backlog;
+	uint32_t drops;
+	bool has_drops;
+};
+
+/* Rows of one dump; [SOCKETS_ROWS_MAX], owned. */
+struct sockets_rows {
+	struct sockets_row *items;
+	size_t count;
+	size_t more; /* that did not fit */
+};
+
+struct up_sockets {
+	const struct up_source *source; /* borrowed */
+	const struct up_targets *targets; /* borrowed; only its address is used outside of the tick */
+	struct up_netns_helper *helper;
+	struct finder *finder; /* owned */
+	pthread_t poll_thread, find_thread;
+	bool poll_started, find_started;
+
+	pthread_mutex_t space_lock; /* spaces; taken before lock */
+	struct sockets_space spaces[UP_NETNS_MAX];
+	size_t space_count;
+
+	pthread_mutex_t lock; /* all below; held for copies only */
+	pthread_cond_t wake; /* monotonic clock */
+	bool stop, find_now, found_once;
+	struct up_target *pending; /* [pending_count] copies of the targets for the find thread, owned; NULL = taken */
+	size_t pending_count;
+	char reasons[UP_TARGETS_MAX + 1][SOCKETS_REASON];
+	struct sockets_known *known; /* [known_count], owned */
+	size_t known_count, known_capacity;
+	struct sockets_group *groups; /* [UP_LISTENERS_MAX], owned */
+	struct {
+		struct up_space space;
+		uint32_t mask;
+	} view[UP_NETNS_MAX]; /* [view_count] the spaces as of the last search */
+	size_t view_count;
+	uint64_t window_tick; /* tick whose maxima are frozen in shared.queue_max */
+};
+
+static inline uint64_t sockets_now_ns(void)
+{
+	return up_clock_real.mono_ns(up_clock_real.self);
+}
+
+/* Frees COUNT copies of targets with their paths. */
+void sockets_free_targets(struct up_target *copies, size_t count);
+
+/* sockets_find.c */
+void *sockets_find_main(void *arg);
+/* Dumps the listening sockets; all of them or -errno. */
+int sockets_dump_listeners(struct up_netlink *diag, struct sockets_rows *rows);
+void sockets_space_close(struct sockets_space *space);
+
+/* sockets_owner.c: who holds which socket. */
+struct sockets_ids {
+	uint64_t *items; /* sorted, owned */
+	size_t count, capacity;
+};
+void sockets_ids_done(struct sockets_ids *ids);
+int sockets_ids_add(struct sockets_ids *ids, uint64_t id);
+void sockets_ids_sort(struct sockets_ids *ids);
+bool sockets_ids_has(const struct sockets_ids *ids, uint64_t id);
+/* v2 cgroup ids of TARGET and all its descendants; none when the target has no v2 directory of its own. */
+int sockets_cgroup_ids(const struct up_source *source, const struct up_target *target, struct sockets_ids *ret);
+/* Inodes of the sockets the PIDS hold open. *ret_denied counts processes whose descriptors may not be read. */
+int sockets_fd_inodes(
+	const struct up_source *source, const pid_t *pids, size_t count, struct sockets_ids *ret, size_t *ret_denied);
+
+/* sockets_poll.c */
+void *sockets_poll_main(void *arg);
+/* Folds one dump of namespace INODE, made at NOW_NS, into the groups; true when a socket showed up that the search has not seen. */
+bool sockets_fold(struct up_sockets *sockets, uint64_t inode, const struct sockets_rows *rows, uint64_t now_ns);
+int sockets_known_order(const void *a, const void *b);
+struct sockets_known *sockets_known_find(struct up_sockets *sockets, uint64_t inode, uint64_t cookie);
+
+#endif

@@ -1,0 +1,53 @@
+/* Answers of the kernel: netlink datagrams with sockets in them, tables of /proc/net. The first byte chooses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "useprobe/netfiles.h"
+#include "useprobe/netns.h"
+#include "useprobe/sock_diag.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+static int each(void *ctx, uint16_t type, const void *payload, size_t payload_bytes)
+{
+	char text[UP_ENDPOINT_TEXT];
+	struct up_sock sock;
+	struct up_endpoint back;
+
+	(void)ctx, (void)type;
+	if (up_sock_parse(payload, payload_bytes, &sock) < 0)
+		return 0;
+	/* What is written can be read back. */
+	if (up_endpoint_parse(up_endpoint_format(&sock.local, text), &back) < 0 || !up_endpoint_equal(&back, &sock.local))
+		abort();
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	struct up_u64 values[3] = { 0 };
+	const struct up_net_field fields[] = {
+		{ "TcpExt", "ListenDrops", &values[0] },
+		{ "Tcp", "RetransSegs", &values[1] },
+		{ "", "x", &values[2] },
+	};
+	struct up_endpoint endpoint;
+	uint64_t inode;
+	char *text;
+
+	if (size == 0)
+		return 0;
+	if (data[0] & 1) {
+		if (up_netlink_walk(data + 1, size - 1, 7, each, NULL) > 1)
+			abort();
+		return 0;
+	}
+	text = malloc(size);
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	(void)!up_net_fields(text, fields, 3);
+	(void)!up_netns_parse(text, &inode);
+	(void)!up_endpoint_parse(text, &endpoint);
+	free(text);
+	return 0;
+}
