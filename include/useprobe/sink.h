@@ -40,7 +40,7 @@ struct up_batch {
 	FILE *out;
 	unsigned columns; /* width to fit, 0 = 120 */
 	bool utf8;
-	uint64_t told[256]; /* reasons that were printed already (hashes); each is told once */
+	uint64_t told[256]; /* limiting ancestors that were named already (hashes) */
 	size_t told_count;
 };
 int up_batch_tick(void *self, const struct up_table *table);

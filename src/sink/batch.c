@@ -58,48 +58,48 @@ static void put_saturation(const struct up_batch *batch, const struct up_row *ro
 	put_cell(batch, text, columns, UP_CUT_END);
 }
 
-static const char *condition_word(const struct up_row *row)
+static uint64_t hash_of(const struct up_row *row, const char *text)
 {
-	if (row->state != UP_OK && row->state != UP_FIRST)
-		return up_state_name(row->state);
-	return up_condition_name(row->condition);
-}
-
-static uint64_t hash_of(const struct up_row *row)
-{
-	const char *const parts[] = { row->resource, row->name, row->reason };
+	const char *const parts[] = { row->target, row->resource, row->name, text };
 	uint64_t hash = 14695981039346656037ull;
 
-	for (size_t i = 0; i < UP_COUNT(parts); i++)
+	for (size_t i = 0; i < UP_COUNT(parts); i++) {
 		for (const char *p = parts[i] ? parts[i] : ""; *p; p++)
 			hash = (hash ^ (unsigned char)*p) * 1099511628211ull;
+		hash = (hash ^ 0x1f) * 1099511628211ull;
+	}
 	return hash;
 }
 
-/* Why a row has no figures: told once, so that a missing source does not flood the screen. */
-static void put_reason(struct up_batch *batch, const struct up_row *row)
+/* The limiting ancestor, told when it is new: it has a row of its own in every tick. */
+static void put_limit(struct up_batch *batch, const struct up_row *row)
 {
-	const uint64_t hash = hash_of(row);
-	char safe[CELL * 2];
+	char limit[CELL], safe[CELL * 4];
+	uint64_t hash;
 
-	if (row->state == UP_OK || row->state == UP_FIRST || !row->reason)
+	if (!up_detail_get(row->detail, "limited_by", limit, sizeof(limit)) || strcmp(limit, row->name ? row->name : "") == 0)
 		return;
+	hash = hash_of(row, limit);
 	for (size_t i = 0; i < batch->told_count; i++)
 		if (batch->told[i] == hash)
 			return;
 	if (batch->told_count < UP_COUNT(batch->told))
 		batch->told[batch->told_count++] = hash;
-	fprintf(batch->out, "  %s: %s\n", up_state_name(row->state),
-		up_terminal_text(row->reason, batch->utf8, safe, sizeof(safe)));
+	fprintf(batch->out, "  limited by %s\n", up_terminal_text(limit, batch->utf8, safe, sizeof(safe)));
 }
 
-static void put_limit(const struct up_batch *batch, const struct up_row *row)
+/* A source without figures says why in their place. */
+static bool put_reason(const struct up_batch *batch, const struct up_row *row, size_t columns)
 {
-	char limit[CELL], safe[CELL * 4];
+	char text[CELL], safe[CELL * 4], fit[CELL * 4 + 8];
 
-	if (row->detail && up_detail_get(row->detail, "limited_by", limit, sizeof(limit)) && *limit &&
-		strcmp(limit, row->name ? row->name : "") != 0)
-		fprintf(batch->out, "  limited by %s\n", up_terminal_text(limit, batch->utf8, safe, sizeof(safe)));
+	if (row->state != UP_ABSENT && row->state != UP_DENIED && row->state != UP_FAILED)
+		return false;
+	snprintf(
+		text, sizeof(text), "%s%s%s", up_state_name(row->state), row->reason ? ": " : "", row->reason ? row->reason : "");
+	up_terminal_text(text, batch->utf8, safe, sizeof(safe));
+	fprintf(batch->out, " %s\n", up_terminal_fit(safe, columns, UP_CUT_END, batch->utf8, fit, sizeof(fit)));
+	return true;
 }
 
 static void put_row(struct up_batch *batch, const struct up_row *row, const struct up_labels *labels, const struct widths *widths)
@@ -109,14 +109,16 @@ static void put_row(struct up_batch *batch, const struct up_row *row, const stru
 	put_cell(batch, row->resource, widths->resource, UP_CUT_END);
 	fputc(' ', batch->out);
 	put_cell(batch, up_labels_of(labels, row), widths->name, UP_CUT_BEGINNING);
+	if (put_reason(batch, row, 24 + widths->saturation + (widths->highest ? 7 : 0)))
+		return;
 	fprintf(batch->out, " %6s ", up_value_short(row->utilization, false, number));
 	put_saturation(batch, row, widths->saturation);
 	fprintf(batch->out, " %6s", up_value_short(row->waiting, false, number));
 	if (widths->highest)
 		fprintf(batch->out, " %6s", up_value_short(row->waiting_max, true, number));
-	fprintf(batch->out, " %5s %s\n", up_value_short(row->errors, true, number), condition_word(row));
+	fprintf(batch->out, " %5s %s\n", up_value_short(row->errors, true, number),
+		row->state == UP_OK || row->state == UP_FIRST ? up_condition_name(row->condition) : up_state_name(row->state));
 	put_limit(batch, row);
-	put_reason(batch, row);
 }
 
 static void put_event(const struct up_batch *batch, const struct up_row *row)

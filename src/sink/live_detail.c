@@ -119,6 +119,25 @@ static void put_figures(struct page *page, const struct up_table *table, size_t 
 		put_text(page, "servers", "%s", up_value_short(up_value(row->servers), true, number));
 }
 
+/* Highest figure of what the sparkline covers; it is what the tallest mark stands for. */
+static double highest_of(const struct up_series *series, enum up_spark what, const struct up_tick *tick, unsigned columns)
+{
+	const uint64_t covered_ns = up_spark_seconds(tick, columns) * UP_NS_PER_S;
+	struct up_point point;
+	double highest = -1;
+
+	for (size_t age = 0; series && up_series_point(series, age, &point) && tick->mono_ns - point.mono_ns < covered_ns;
+		age++) {
+		const double figure = (double)(what == UP_SPARK_UTILIZATION  ? point.utilization
+					       : what == UP_SPARK_SATURATION ? point.saturation
+									     : point.waiting);
+
+		if (figure > highest)
+			highest = figure;
+	}
+	return highest;
+}
+
 static void put_sparks(struct page *page, const struct up_table *table, size_t index)
 {
 	static const struct {
@@ -128,21 +147,29 @@ static void put_sparks(struct page *page, const struct up_table *table, size_t i
 		{ "waiting", UP_SPARK_WAITING } };
 	const struct up_row *row = &table->rows.items[index];
 	const struct up_value values[] = { row->utilization, row->saturation, row->waiting };
-	const unsigned room = page->grid->columns > LABEL_COLUMNS ? page->grid->columns - LABEL_COLUMNS : 0;
+	const struct up_series *series = up_table_series(table, index);
+	const unsigned room = page->grid->columns > LABEL_COLUMNS + 12 ? page->grid->columns - LABEL_COLUMNS - 12 : 0;
 	const unsigned columns = room < 60 ? room : 60;
 	struct up_pen pen;
 
+	if (!columns)
+		return;
 	next_line(page);
 	pen = next_line(page);
 	put_label(&pen, "");
 	pen.attr = UP_ATTR_DIM;
-	up_pen_printf(&pen, "last %u s", up_spark_seconds(&table->tick, columns));
+	up_pen_cell(&pen, "", columns > 10 ? columns - 10 : 0, false, false);
+	up_pen_printf(&pen, "last %3u s  highest", up_spark_seconds(&table->tick, columns));
 	for (size_t i = 0; i < UP_COUNT(sparks); i++) {
-		if (values[i].state == UP_ABSENT)
+		const double highest = highest_of(series, sparks[i].what, &table->tick, columns);
+		char number[UP_NUMBER_TEXT];
+
+		if (values[i].state == UP_ABSENT || highest < 0)
 			continue;
 		pen = next_line(page);
 		put_label(&pen, sparks[i].label);
-		up_pen_spark(&pen, up_table_series(table, index), sparks[i].what, &table->tick, columns);
+		up_pen_spark(&pen, series, sparks[i].what, &table->tick, columns);
+		up_pen_printf(&pen, "  %s", up_value_short(up_value(highest), false, number));
 	}
 	next_line(page);
 }

@@ -26,7 +26,7 @@ static const char *const help[] = {
 	"WAIT\taverage length of this resource's own queue in the window",
 	"MAX\tlongest queue seen in the window",
 	"ERR\terrors in the window",
-	"LAST 60 s\tutilization, else saturation, else waiting; each cell its highest",
+	"LAST 60 s\tutilization, else saturation, else waiting; the highest",
 	"",
 	"Words in place of figures",
 	"0.00\ta measured zero; <0.01 is more than nothing",

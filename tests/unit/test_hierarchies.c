@@ -94,14 +94,19 @@ static void odd_mounts(void **state)
 	static const struct {
 		const char *why, *mountinfo, *cpu;
 	} cases[] = {
-		{ "name=cpu is no controller", "9 1 0:9 / /c rw - cgroup c rw,name=cpu\n8 1 0:8 / /m rw - cgroup c rw,memory\n", "none" },
+		{ "name=cpu is no controller", "9 1 0:9 / /c rw - cgroup c rw,name=cpu\n8 1 0:8 / /m rw - cgroup c rw,memory\n",
+			"none" },
 		{ "blank in a mount point", "9 1 0:9 / /my\\040cpu\\011x rw - cgroup c rw,cpu\n", "/my cpu\tx" },
 		{ "several optional fields", "9 1 0:9 / /c rw shared:1 master:2 propagate_from:3 - cgroup c rw,cpu\n", "/c" },
 		{ "empty mount source", "9 1 0:9 / /c rw -  cgroup  rw,cpu\n", "/c" },
-		{ "container's part, then all of it", "9 1 0:9 /docker/3f /a rw - cgroup c rw,cpu\n8 1 0:9 / /b rw - cgroup c rw,cpu\n", "/b" },
-		{ "all of it, then a part", "8 1 0:9 / /b rw - cgroup c rw,cpu\n9 1 0:9 /docker/3f /a rw - cgroup c rw,cpu\n", "/b" },
-		{ "above the namespace shows more", "8 1 0:9 / /b rw - cgroup c rw,cpu\n9 1 0:9 /../.. /a rw - cgroup c rw,cpu\n", "/a" },
-		{ "removed directory", "8 1 0:9 /x//deleted /b rw - cgroup c rw,cpu\n9 1 0:9 /y /a rw - cgroup c rw,cpu\n", "/a" },
+		{ "container's part, then all of it",
+			"9 1 0:9 /docker/3f /a rw - cgroup c rw,cpu\n8 1 0:9 / /b rw - cgroup c rw,cpu\n", "/b" },
+		{ "all of it, then a part", "8 1 0:9 / /b rw - cgroup c rw,cpu\n9 1 0:9 /docker/3f /a rw - cgroup c rw,cpu\n",
+			"/b" },
+		{ "above the namespace shows more", "8 1 0:9 / /b rw - cgroup c rw,cpu\n9 1 0:9 /../.. /a rw - cgroup c rw,cpu\n",
+			"/a" },
+		{ "removed directory", "8 1 0:9 /x//deleted /b rw - cgroup c rw,cpu\n9 1 0:9 /y /a rw - cgroup c rw,cpu\n",
+			"/a" },
 		{ "v1 freezer-like words", "8 1 0:9 / /b rw - cgroup c rw,cpuset,noprefix\n", "none" },
 	};
 
@@ -193,8 +198,10 @@ static void process_lines(void **state)
 	} cases[] = {
 		{ "co-mounted", "7:cpu,cpuacct:/real\n6:memory:/other\n", UP_CTL_CPUACCT, "/real" },
 		{ "each controller its own path", "7:cpu,cpuacct:/real\n6:memory:/other\n", UP_CTL_MEMORY, "/other" },
-		{ "colons in the path", "6:cpu,cpuacct:/kube.slice:cri-containerd:abc\n", UP_CTL_CPU, "/kube.slice:cri-containerd:abc" },
-		{ "named before real", "9:name=cpu:/wrong\n8:name=systemd:/wrong2\n7:cpu,cpuacct:/real\n0::/\n", UP_CTL_CPU, "/real" },
+		{ "colons in the path", "6:cpu,cpuacct:/kube.slice:cri-containerd:abc\n", UP_CTL_CPU,
+			"/kube.slice:cri-containerd:abc" },
+		{ "named before real", "9:name=cpu:/wrong\n8:name=systemd:/wrong2\n7:cpu,cpuacct:/real\n0::/\n", UP_CTL_CPU,
+			"/real" },
 		{ "named only", "9:name=cpu:/wrong\n", UP_CTL_CPU, "not visible" },
 		{ "unknown controllers", "1:net_cls:/\n2:misc:/x\n3:cpu,cpuacct:/a b\n", UP_CTL_CPU, "/a b" },
 		{ "v2 line", "3:cpu,cpuacct:/a\n0::/sys.slice/api.service\n", UP_CTL_COUNT, "/sys.slice/api.service" },

@@ -39,7 +39,8 @@ static void expect(struct machine *machine, const char *name, const char *how, c
 	if (r < 0)
 		fail_msg("%s: %d %s", name, r, machine->message);
 	if (machine->found.count != 1 || strcmp(machine->found.how, how) != 0 || strcmp(machine->found.items[0].path, path) != 0)
-		fail_msg("%s: %zu found by %s, first %s", name, machine->found.count, machine->found.how, machine->found.items[0].path);
+		fail_msg("%s: %zu found by %s, first %s", name, machine->found.count, machine->found.how,
+			machine->found.items[0].path);
 }
 
 static void expect_none(struct machine *machine, const char *name, const char *in_message)
@@ -146,9 +147,10 @@ static void several_and_none(void **state)
 /* Names that file systems, systemd and people come up with; each found by its literal name. */
 static void odd_names(void **state)
 {
-	static const char *const names[] = { "system-ceph\\x2dosd.slice", "my app", "user@1000.service", "a:b", "two\nlines", "q\"uote",
-		"comma,name", "-dash", "gr\xc3\xb6\xc3\x9f"
-				       "e",
+	static const char *const names[] = { "system-ceph\\x2dosd.slice", "my app", "user@1000.service", "a:b", "two\nlines",
+		"q\"uote", "comma,name", "-dash",
+		"gr\xc3\xb6\xc3\x9f"
+		"e",
 		"\xff\xfe", "semi;colon=%41", "\x1b[2Jclear", "it's" };
 	struct machine m;
 	char longest[256], path[512];

@@ -97,7 +97,8 @@ void tree_process(struct tree *tree, int pid, const char *comm, unsigned long lo
 	snprintf(text, sizeof(text), "%s\n", comm);
 	tree_file(tree, path, text);
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	snprintf(text, sizeof(text), "%d (%s) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %llu 20 21\n", pid, comm, start_ticks);
+	snprintf(text, sizeof(text), "%d (%s) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %llu 20 21\n", pid, comm,
+		start_ticks);
 	tree_file(tree, path, text);
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	snprintf(text, sizeof(text), "Name:\t%s\nTgid:\t%d\n", comm, pid);
