@@ -53,7 +53,7 @@ make_csv() {
 			printf "%sdependency,dependency,192.0.2.7:1433,0.83,%.0f,ms,,0,busy,ok,tcp hooks measured,open=100;busy=83,api\n", pre, 5 + 300 * ramp * ramp
 			printf "%sprocess,thread-pool,\"dotnet[4711]/.NET \"\"TP\"\", Worker\",0.31,0,items,0,0,ok,ok,task iterator measured,threads=64,api\n", pre
 			printf "%sprocess,lock,\"evil\033[31m[666]\nname\",,1.5,ms,0,,ok,ok,task iterator measured,,api\n", pre
-			printf "%shost,cpu,host,%.2f,,,,0,%s,ok,/proc/stat measured,servers=4,\n", pre, 0.5 + ramp / 2.2, ramp > 0.66 ? "busy" : "ok"
+			printf "%shost,cpu,host,%.2f,,,,0,%s,ok,/proc/stat measured,servers=4,\n", pre, 0.5 + ramp / 2.2, (ramp > 0.66 ? "busy" : "ok")
 			printf "%shost,memory,host,0.55,0,ratio,,0,ok,ok,/proc/meminfo measured,,\n", pre
 			printf "%snetns,network,eth0,0,0,packets,,0,idle,ok,/proc/net/dev measured,,api\n", pre
 			printf "%sprobe,probe,useprobe,0.0021,0,late ticks,,0,idle,ok,getrusage measured,resident_bytes=7340032,\n", pre
