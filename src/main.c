@@ -13,6 +13,7 @@ static const struct {
 	{ "latency", up_cli_latency },
 	{ "report", up_cli_report },
 	{ "replay", up_cli_replay },
+	{ "mark", up_cli_mark },
 	{ "doctor", up_cli_doctor },
 };
 

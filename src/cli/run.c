@@ -201,6 +201,32 @@ static void stop(struct run *run, const char *reason)
 		run->end_reason = reason;
 }
 
+/* Marks of `useprobe mark`. Without the socket the run is whole, only nobody can mark it from outside. */
+static void open_marks(struct run *run)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int r;
+
+	if (run->source.recorded)
+		return;
+	r = mark_socket_open(&run->marks);
+	event.data.fd = run->marks.fd;
+	if (r == 0 && epoll_ctl(run->wait_fd, EPOLL_CTL_ADD, run->marks.fd, &event) < 0)
+		r = -errno;
+	if (r < 0)
+		fprintf(stderr, "useprobe: no marks from outside (useprobe mark): %s\n", strerror(-r));
+}
+
+static void handle_marks(struct run *run)
+{
+	char text[MARK_TEXT_MAX + 1];
+
+	while (mark_socket_read(&run->marks, text)) {
+		up_probe_event(run->probe, "mark", "", text, NULL);
+		run_live_marked(run, text);
+	}
+}
+
 static void handle_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -247,6 +273,7 @@ static void loop(struct run *run)
 		r = run->clock.wait_until(run->clock.self, due_ns, run->wait_fd);
 		if (r != 0) {
 			handle_signals(run);
+			handle_marks(run);
 			run_live_keys(run);
 			continue;
 		}
@@ -283,6 +310,7 @@ static int finish(struct run *run, int started)
 
 static void run_done(struct run *run)
 {
+	mark_socket_close(&run->marks);
 	up_probe_free(run->probe);
 	up_targets_done(&run->targets);
 	up_arena_done(&run->arena);
@@ -302,6 +330,7 @@ int up_cli_run(int argc, char **argv)
 	if (!run)
 		return EXIT_FAILED;
 	run->signal_fd = run->wait_fd = -1;
+	run->marks = (struct mark_socket){ .fd = -1, .dir_fd = -1 };
 	run->source = (struct up_source){ .root_fd = -1, .top_fd = -1, .frame = -1 };
 	r = run_options_parse(argc, argv, &run->options);
 	if (r != 0) {
@@ -313,6 +342,9 @@ int up_cli_run(int argc, char **argv)
 		r = open_source(run);
 	if (r == 0)
 		r = open_targets(run);
+	/* Before the live view, which would hide a message. */
+	if (r == 0)
+		open_marks(run);
 	if (r == 0)
 		r = open_probe(run);
 	if (r == 0 && run->options.command) {

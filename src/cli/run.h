@@ -3,6 +3,7 @@
 #define UP_RUN_H
 
 #include "child.h"
+#include "mark_socket.h"
 #include "run_options.h"
 #include "useprobe/clock.h"
 #include "useprobe/probe.h"
@@ -18,6 +19,7 @@ struct run {
 	struct up_targets targets;
 	struct up_probe *probe;
 	struct up_batch batch;
+	struct mark_socket marks;
 	struct live_view *live; /* NULL = no live view; run_live.c */
 	char csv_path[UP_PATH_MAX]; /* "" without a file */
 	uint64_t start_wall_ns, start_mono_ns; /* one instant in both clocks */

@@ -67,12 +67,15 @@ void run_live_close(struct run *run)
 	run->live = NULL;
 }
 
-static void mark(struct run *run)
+void run_live_marked(struct run *run, const char *text)
 {
-	struct up_live *live = &run->live->live;
+	struct up_live *live;
 
-	up_probe_event(run->probe, "mark", "", live->input, NULL);
-	snprintf(live->message, sizeof(live->message), "marked: %s", live->input);
+	if (!run->live)
+		return;
+	live = &run->live->live;
+	snprintf(live->message, sizeof(live->message), "marked: %.*s", UP_LIVE_TEXT, text);
+	live_view_draw(run->live, up_probe_table(run->probe));
 }
 
 static void change_interval(struct run *run, bool slower)
@@ -115,7 +118,8 @@ void run_live_keys(struct run *run)
 			run->end_reason = "quit";
 			break;
 		case UP_ACTION_MARK:
-			mark(run);
+			up_probe_event(run->probe, "mark", "", run->live->live.input, NULL);
+			run_live_marked(run, run->live->live.input);
 			break;
 		case UP_ACTION_SLOWER:
 		case UP_ACTION_FASTER:

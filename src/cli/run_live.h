@@ -11,6 +11,8 @@ int run_live_open(struct run *run);
 void run_live_close(struct run *run);
 /* Reads all keys that are there and does what they ask for. */
 void run_live_keys(struct run *run);
+/* Tells the person that a mark was set. Nothing without a view. */
+void run_live_marked(struct run *run, const char *text);
 /* true when SIGNAL belongs to the view (size, ctrl-Z). */
 bool run_live_signal(struct run *run, unsigned signal);
 
