@@ -96,6 +96,12 @@ $(B)/fuzz/fuzz_lab_%: tests/fuzz/fuzz_lab_%.c $(LAB_SRC)
 	$(say) FUZZ $@
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(filter-out src/lab/main.c,$(LAB_SRC)) -lm
 
+# The load readers and the analysis stand alone, so their fuzz target is quick to build.
+FUZZ_LOAD_SRC := $(filter src/load/% src/analysis/%,$(LIB_SRC))
+$(B)/fuzz/fuzz_load: tests/fuzz/fuzz_load.c $(FUZZ_LOAD_SRC)
+	$(say) FUZZ $@
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(FUZZ_LOAD_SRC) -lz -ljansson -lm
+
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
@@ -155,7 +161,7 @@ fuzz: $(FUZZERS)        ## every fuzz target for FUZZ_S seconds (default 60)
 	$(Q)B=$(B) FUZZ_S=$(FUZZ_S) bash tests/fuzz/run.sh
 
 ##@ quality
-.PHONY: lint format format-check bench tree
+.PHONY: lint format format-check bench bench-load tree
 lint:                   ## clang-tidy, cppcheck, every header compiles alone
 	$(Q)$(MAKE) $(SKELS) && B=$(B) bash scripts/lint.sh
 format:                 ## clang-format over the tracked C files
@@ -164,5 +170,7 @@ format-check:           ## fail when a tracked C file is not formatted
 	$(Q)clang-format --dry-run --Werror $(C_FILES)
 tree:                   ## layout rules: four places per collector, include directions, banned calls
 	$(Q)bash tests/tree.sh
+bench-load: all         ## reading speed on 2 GB of k6 CSV beside wc, grep, awk and Python (MB=200 for a smaller file)
+	$(Q)B=$(B) bash tests/bench/load.sh
 bench: all              ## own cost beside the peers at the same interval (never part of the tests)
 	$(Q)B=$(B) bash tests/bench/bench.sh

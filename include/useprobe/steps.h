@@ -9,7 +9,7 @@
 enum {
 	UP_STEPS_MAX = 256,
 	UP_STEP_SECONDS_MIN = 5, /* a shorter stretch is no step */
-	UP_STEP_CELLS_MAX = 14400, /* longer runs are looked at in cells of several seconds: the search is quadratic */
+	UP_STEP_CELLS_MAX = 4800, /* longer runs are looked at in cells of several seconds: the search is quadratic */
 };
 
 struct up_span {

@@ -335,6 +335,7 @@ void up_knee_find(struct up_curve *curve, const struct up_knee_options *options,
 		knee.verdict = UP_KNEE_INVALID;
 		snprintf(knee.reason, sizeof(knee.reason),
 			"too few samples: no step of 5 s or more with a constant rate was found");
+		up_knee_ask_witnesses(curve, &order, &knee);
 		*ret_knee = knee;
 		return;
 	}

@@ -34,7 +34,7 @@ static void series_of(const struct up_curve *curve, const struct up_ladder_order
 static void neighbourhood(const struct up_curve *curve, const struct up_ladder_order *order, const struct up_knee *knee,
 	double *ret_lo, double *ret_hi)
 {
-	size_t good = 0, bad = order->n - 1;
+	size_t good = 0, bad = order->n ? order->n - 1 : 0;
 
 	for (size_t i = 0; i < order->n; i++) {
 		if ((int)order->at[i] == knee->good)

@@ -123,7 +123,9 @@ static bool wanted(struct up_text line, bool *ret_duration)
 {
 	*ret_duration = false;
 	switch (line.n > 4 ? line.at[0] : 0) {
-	case 'h':
+	case 'h': /* nine of fourteen rows begin with http_req_: the letter behind it decides */
+		if (line.n < 18 || (line.at[9] != 'd' && line.at[9] != 'f'))
+			return false;
 		*ret_duration = up_text_starts(line, "http_req_duration,");
 		return *ret_duration || up_text_starts(line, "http_req_failed,");
 	case 'g':

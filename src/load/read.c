@@ -30,13 +30,17 @@ static int fail(struct up_reading *reading, int error, const char *what)
 	return error;
 }
 
-/* A new file at the end of load->file; pointers to earlier ones stay valid, the array has its full size from the start. */
+/* A new file at the end of load->file, which may move: a reader holds a pointer into it only while it is the last one. */
 static struct up_load_file *file_new(struct up_load *load, const char *path)
 {
 	struct up_load_file *file;
 
 	if (load->n_files == UP_LOAD_FILES_MAX)
 		return NULL;
+	file = realloc(load->file, (load->n_files + 1) * sizeof(*file));
+	if (!file)
+		return NULL;
+	load->file = file;
 	file = &load->file[load->n_files++];
 	*file = (struct up_load_file){ .first_point = up_points_total(&load->points), .failed_known = true };
 	snprintf(file->path, sizeof(file->path), "%s", strcmp(path, "-") == 0 ? "standard input" : path);
@@ -50,12 +54,9 @@ int up_load_init(struct up_load *load)
 	*load = (struct up_load){ .failed_known = true };
 	up_points_init(&load->points);
 	r = up_names_init(&load->names);
-	load->file = calloc(UP_LOAD_FILES_MAX, sizeof(*load->file));
-	if (r < 0 || !load->file) {
+	if (r < 0)
 		up_load_done(load);
-		return -ENOMEM;
-	}
-	return 0;
+	return r;
 }
 
 void up_load_done(struct up_load *load)

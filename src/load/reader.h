@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "useprobe/load.h"
@@ -14,8 +15,16 @@ struct up_text {
 	const char *at;
 	size_t n;
 };
-bool up_text_is(struct up_text text, const char *word);
-bool up_text_starts(struct up_text text, const char *word);
+static inline bool up_text_starts(struct up_text text, const char *word)
+{
+	size_t n = strlen(word); /* of a literal: known when compiling */
+
+	return text.n >= n && memcmp(text.at, word, n) == 0;
+}
+static inline bool up_text_is(struct up_text text, const char *word)
+{
+	return text.n == strlen(word) && memcmp(text.at, word, text.n) == 0;
+}
 struct up_text up_text_trim(struct up_text text);
 
 /* Decimal number TEXT (sign, digits, '.', digits, exponent; all of it) times 10^SCALE, rounded to the nearest integer. 0; -EBADMSG when it is not

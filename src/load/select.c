@@ -178,13 +178,23 @@ int up_load_summaries(struct up_load *load, const struct up_select *ranges, size
 	return 0;
 }
 
+static bool one_name(const struct up_points *points)
+{
+	for (size_t i = 1; i < points->n; i++) {
+		if (up_packed_name(points->at[i].packed) != up_packed_name(points->at[0].packed))
+			return false;
+	}
+	return true;
+}
+
 /* Sorted by name and then latency, every name is a run of points that needs no copy. */
 static void by_name_memory(struct up_load *load, struct up_summary *ret_summaries)
 {
 	const struct up_points *points = &load->points;
 	size_t at = 0;
 
-	up_points_sort(&load->points, UP_POINTS_BY_NAME);
+	/* With one name throughout, the order by latency is the order by name too, and the caller needs it next. */
+	up_points_sort(&load->points, one_name(points) ? UP_POINTS_BY_LATENCY : UP_POINTS_BY_NAME);
 	for (unsigned name = 0; name < load->names.n; name++) {
 		struct up_dist dist = { .stride = sizeof(*points->at) / 8 };
 

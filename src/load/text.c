@@ -6,18 +6,6 @@
 
 #include "reader.h"
 
-bool up_text_is(struct up_text text, const char *word)
-{
-	return strlen(word) == text.n && memcmp(text.at, word, text.n) == 0;
-}
-
-bool up_text_starts(struct up_text text, const char *word)
-{
-	size_t n = strlen(word);
-
-	return text.n >= n && memcmp(text.at, word, n) == 0;
-}
-
 struct up_text up_text_trim(struct up_text text)
 {
 	while (text.n > 0 && isspace((unsigned char)text.at[0])) {

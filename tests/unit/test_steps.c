@@ -117,7 +117,7 @@ static void a_day_is_searched_coarsely(void **state)
 		counts[i] = i < 30000 ? 50 : i < 60000 ? 80 : 120;
 	n = up_steps_find(counts, n_cells, spans);
 	assert_int_equal(n, 3);
-	assert_true(labs((long)spans[1].first - 30000) <= 12 && labs((long)spans[2].first - 60000) <= 12);
+	assert_true(labs((long)spans[1].first - 30000) <= 36 && labs((long)spans[2].first - 60000) <= 36);
 	free(counts);
 }
 
