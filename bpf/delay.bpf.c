@@ -6,6 +6,7 @@
  * tested). Sums therefore equal run_delay of /proc/PID/schedstat, waits that began before we came included. No wake-up hook. */
 #include "delay.h"
 
+#include "bucket.bpf.h"
 #include "core_compat.bpf.h"
 #include "quota.bpf.h"
 
@@ -14,7 +15,6 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define DEPTH_MAX 24 /* levels of cgroups looked at above a task */
-#define SUB_BITS 3
 
 /* Index: CPU * UP_CELLS + cell. max_entries is set before loading. */
 struct {
@@ -118,34 +118,6 @@ static __always_inline struct up_cell *cell_get(__u32 cpu, __u32 cell)
 	const __u32 index = cpu * UP_CELLS + cell;
 
 	return bpf_map_lookup_elem(&cells, &index);
-}
-
-/* Position of the highest set bit by a de Bruijn product: without branches, whose paths the verifier would all follow. */
-static const __u8 highest_bit[64] = { 0, 58, 1, 59, 47, 53, 2, 60, 39, 48, 27, 54, 33, 42, 3, 61, 51, 37, 40, 49, 18, 28, 20, 55,
-	30, 34, 11, 43, 14, 22, 4, 62, 57, 46, 52, 38, 26, 32, 41, 50, 36, 17, 19, 29, 10, 13, 21, 56, 45, 25, 31, 35, 16, 9, 12,
-	44, 24, 15, 8, 23, 7, 6, 5, 63 };
-
-static __always_inline __u64 log2_floor(__u64 value)
-{
-	value |= value >> 1;
-	value |= value >> 2;
-	value |= value >> 4;
-	value |= value >> 8;
-	value |= value >> 16;
-	value |= value >> 32;
-	return highest_bit[(value * 0x03f6eaf2cd271461ull) >> 58];
-}
-
-/* The same as up_delay_bucket() in user space. */
-static __always_inline __u64 bucket_of(__u64 ns)
-{
-	__u64 octave, bucket;
-
-	if (ns < (1 << SUB_BITS))
-		return ns;
-	octave = log2_floor(ns);
-	bucket = ((octave - SUB_BITS + 1) << SUB_BITS) + ((ns >> (octave - SUB_BITS)) & ((1 << SUB_BITS) - 1));
-	return bucket < UP_CELL_BUCKETS ? bucket : UP_CELL_BUCKETS - 1;
 }
 
 static __always_inline void count_wait(struct up_cell *cell, __u64 wait_ns, __u64 throttled_ns, __u64 bucket)

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "useprobe/delay.h"
+#include "useprobe/requests.h"
 #include "useprobe/sockets.h"
 
 #define EVENTS_MAX 64
 #define CLOCK_STEP_NS (UP_NS_PER_S / 2)
+#define FIRST_SEARCH_NS (UP_NS_PER_S / 2)
 
 /* One collector at work on one target (or the host, or the run). */
 struct instance {
@@ -52,6 +54,7 @@ struct up_probe {
 	uint64_t deadline_ns;
 	uint64_t last_mono_ns, last_wall_ns;
 	uint64_t late_ticks, dropped_rows;
+	char requests_reason[256];
 };
 
 /* True when LIST ("cpu,run-queue") holds NAME. */
@@ -115,13 +118,24 @@ static int add_instances(struct up_probe *probe)
 /* The service is started with the run, not with the first read: what it loads and enters needs rights that are given up later. */
 static int start_sockets(struct up_probe *probe)
 {
-	bool needed = false;
+	bool sockets = false, requests = false;
+	int r = 0;
 
-	for (size_t i = 0; i < probe->instance_count; i++)
-		needed |= probe->instances[i].collector->needs_sockets;
-	if (!needed || probe->config.source->recorded)
-		return 0;
-	return up_sockets_new(probe->config.source, probe->env.targets, &probe->env.sockets);
+	for (size_t i = 0; i < probe->instance_count; i++) {
+		sockets |= probe->instances[i].collector->needs_sockets;
+		requests |= probe->instances[i].collector->needs_requests;
+	}
+	if (sockets && !probe->config.source->recorded)
+		r = up_sockets_new(probe->config.source, probe->env.targets, &probe->env.sockets);
+	if (r < 0 || !requests)
+		return r;
+	if (probe->env.sockets)
+		up_sockets_wait(probe->env.sockets, FIRST_SEARCH_NS);
+	/* Without these programs the rows of requests say why; the rest of the run goes on. */
+	if (up_requests_new(probe->config.source, probe->env.targets, probe->env.sockets, &probe->env.requests,
+		    probe->requests_reason, sizeof(probe->requests_reason)) < 0)
+		probe->env.requests_reason = probe->requests_reason;
+	return 0;
 }
 
 int up_probe_new(const struct up_probe_config *config, struct up_probe **ret)
@@ -184,6 +198,7 @@ void up_probe_free(struct up_probe *probe)
 		free(instance->raw[1]);
 	}
 	free(probe->instances);
+	up_requests_free(probe->env.requests);
 	up_sockets_free(probe->env.sockets);
 	up_delay_free(probe->delay);
 	up_arena_done(&probe->arenas[0]);
@@ -287,6 +302,8 @@ static void refresh_targets(struct up_probe *probe, struct up_arena *arena)
 		up_delay_retarget(probe->delay, targets);
 	if (changed && probe->tick > 0 && probe->env.sockets)
 		up_sockets_retarget(probe->env.sockets, targets);
+	if (changed && probe->tick > 0 && probe->env.requests)
+		up_requests_retarget(probe->env.requests, targets);
 }
 
 static void notice_clock_step(struct up_probe *probe, const struct up_tick *tick)

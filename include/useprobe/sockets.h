@@ -25,6 +25,8 @@ struct up_sockets;
 /* Starts the service for TARGETS (none: the probe's own namespace). 0, -EOPNOTSUPP on a recorded tree, -ENOMEM, -EAGAIN. */
 UP_MUST_CHECK int up_sockets_new(const struct up_source *source, const struct up_targets *targets, struct up_sockets **ret);
 void up_sockets_free(struct up_sockets *sockets);
+/* Waits until the first search is done, TIMEOUT_NS at most: what is attached later then knows the listeners from its first event on. */
+void up_sockets_wait(struct up_sockets *sockets, uint64_t timeout_ns);
 /* Targets appeared, came back or went. Called by the tick before any read. */
 void up_sockets_retarget(struct up_sockets *sockets, const struct up_targets *targets);
 

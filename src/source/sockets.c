@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sockets_find.h"
 
@@ -68,6 +69,21 @@ void up_sockets_retarget(struct up_sockets *sockets, const struct up_targets *ta
 	sockets->find_now = true;
 	pthread_cond_broadcast(&sockets->wake);
 	pthread_mutex_unlock(&sockets->lock);
+}
+
+void up_sockets_wait(struct up_sockets *sockets, uint64_t timeout_ns)
+{
+	const uint64_t deadline_ns = sockets_now_ns() + timeout_ns;
+	const struct timespec step = { .tv_nsec = 5 * (long)UP_NS_PER_MS };
+	bool done = false;
+
+	while (!done && sockets_now_ns() < deadline_ns) {
+		pthread_mutex_lock(&sockets->lock);
+		done = sockets->found_once;
+		pthread_mutex_unlock(&sockets->lock);
+		if (!done)
+			nanosleep(&step, NULL);
+	}
 }
 
 /* Signals are the main thread's: its wait has to be the one that is interrupted. */

@@ -1,0 +1,65 @@
+/* Requests: turns of connections (bpf/requests.bpf.c) per listening address of a target and per peer it talks to. One service for the
+ * whole run; the BPF programs count, a tick only reads their slots. Needs the tracepoints sk_data_ready, sock_send_length and
+ * sock_recv_length (Linux 6.3), BTF, CAP_BPF and CAP_PERFMON. */
+#ifndef UP_REQUESTS_H
+#define UP_REQUESTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "useprobe/arena.h"
+#include "useprobe/scan.h"
+#include "useprobe/sockets.h"
+#include "useprobe/target.h"
+
+#define UP_REQUESTS_BUCKETS 256 /* as UP_DELAY_BUCKETS */
+#define UP_REQUEST_PEERS_MAX 256
+
+/* Counters of one address, extended to mono_ns. */
+struct up_turns {
+	struct up_u64 mono_ns; /* of this reading */
+	struct up_u64 area_ns; /* counter: turns under way, integrated */
+	struct up_u64 unread_area_ns; /* counter: server: requests nobody has read yet; client: answers nobody has read yet */
+	struct up_u64 begun, ended; /* counter; ended counts those cut off too */
+	struct up_u64 cut; /* counter: the connection ended in the middle of a turn */
+	struct up_u64 residence_ns; /* counter: length of ended turns, summed */
+	struct up_u64 reads, writes; /* counter: calls that moved bytes */
+	struct up_u64 streamed; /* counter: turns with three or more reads before a write */
+	struct up_u64 piled; /* counter: requests that came while another one of their connection was under way */
+	struct up_u64 connects, connect_failures; /* counter, client side */
+	uint64_t under_way; /* gauge */
+	uint64_t connections; /* gauge: open connections that were seen doing something */
+	const uint64_t *buckets; /* [UP_REQUESTS_BUCKETS] counter: ended turns by length, borrowed from the arena */
+};
+
+struct up_peer {
+	struct up_endpoint endpoint;
+	uint64_t netns;
+	struct up_turns turns;
+};
+
+struct up_requests;
+
+/* Loads, makes the listeners known that SOCKETS (may be NULL) has found by now, and attaches. 0; -EACCES, -ENOTSUP, ... with the reason in
+ * REASON; the caller then goes on without. */
+UP_MUST_CHECK int up_requests_new(const struct up_source *source, const struct up_targets *targets, struct up_sockets *sockets,
+	struct up_requests **ret, char *reason, size_t reason_size);
+void up_requests_free(struct up_requests *requests);
+/* Targets appeared, came back or went. */
+void up_requests_retarget(struct up_requests *requests, const struct up_targets *targets);
+
+/* Turns at LISTENER; the first call makes it known to the programs. 0; -ENOSPC when there are more addresses than slots; -EEXIST when
+ * another listener of this run has the same address (0.0.0.0:80 and [::]:80): its turns are in that row. */
+UP_MUST_CHECK int up_requests_server(struct up_requests *requests, const struct up_listener *listener, uint64_t tick,
+	struct up_arena *arena, struct up_turns *ret);
+/* Peers of TARGET (NULL: the host), borrowed from ARENA. 0 or -ENOSPC. */
+UP_MUST_CHECK int up_requests_peers(struct up_requests *requests, const struct up_targets *targets,
+	const struct up_target *target, struct up_arena *arena, struct up_peer **ret, size_t *ret_count);
+
+/* Connections and peers that found no place, since the start. */
+uint64_t up_requests_dropped(const struct up_requests *requests);
+/* CPU that the programs took, when kernel.bpf_stats_enabled is on. */
+struct up_u64 up_requests_run_ns(const struct up_requests *requests);
+
+#endif

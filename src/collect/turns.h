@@ -1,0 +1,21 @@
+/* What the rows of requests and dependencies have in common: figures of turns between two readings. Private to src/collect. */
+#ifndef UP_TURNS_H
+#define UP_TURNS_H
+
+#include "useprobe/requests.h"
+#include "useprobe/row.h"
+
+struct turn_figures {
+	struct up_value window_ns;
+	struct up_value level, unread; /* time averages */
+	struct up_value begun, ended, cut;
+	struct up_value begun_per_s, ended_per_s;
+	struct up_value mean_ms; /* of ended turns */
+	struct up_value p50_ms, p95_ms, p99_ms;
+	bool unsettled; /* begun and ended differ by more than 5 % of ended */
+};
+
+/* Figures of [P, C]; P NULL = no earlier reading. A percentile of fewer than 20 turns is left out. */
+struct turn_figures turn_figures(const struct up_turns *p, const struct up_turns *c);
+
+#endif
