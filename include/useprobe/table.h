@@ -25,7 +25,7 @@ struct up_tick {
 	uint64_t late_ns; /* behind its deadline */
 };
 
-struct up_point {
+struct up_moment {
 	uint64_t mono_ns; /* of its last tick */
 	float utilization, saturation, waiting; /* NaN = not known; the highest of the ticks that share the point */
 };
@@ -33,7 +33,7 @@ struct up_point {
 struct up_series {
 	uint64_t key_hash;
 	char *key; /* owned: target, scope, resource, name joined by 0x1f */
-	struct up_point history[UP_HISTORY];
+	struct up_moment history[UP_HISTORY];
 	size_t history_count; /* points ever written; newest at (count - 1) % UP_HISTORY */
 	uint64_t point_since_ns; /* first tick of the newest point */
 	uint64_t saturated_window_ns; /* time of the windows seen saturated in a row; 0 = not saturated now */
@@ -61,7 +61,7 @@ int up_table_commit_recorded(struct up_table *table, const struct up_tick *tick)
 /* Series of row INDEX of the current tick, borrowed until the next commit; NULL for an event. */
 const struct up_series *up_table_series(const struct up_table *table, size_t index);
 /* Point AGE points back (0 = newest); false when there is none. */
-bool up_series_point(const struct up_series *series, size_t age, struct up_point *ret);
+bool up_series_point(const struct up_series *series, size_t age, struct up_moment *ret);
 /* Order of need of attention: errors, saturated, busy, ok, idle, unknown, events; inside one by utilization, averaged over the last
  * ten points in steps of 0.05 so that rows do not swap places on noise; run-queue stays next to its cpu.
  * Fills ORDER [rows.count] with indexes into rows.items. */

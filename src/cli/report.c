@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
 #include "report.h"
 #include "useprobe/cli.h"
 
@@ -331,14 +332,17 @@ static int run(struct report_args *args)
 		fprintf(stderr, "useprobe: out of memory\n");
 		return 1;
 	}
-	report->has_load = true;
+	report->has_load = args->n_files > 0;
 	r = date_files(args);
-	if (r == 0)
+	if (r == 0 && report->has_load)
 		r = up_cli_read_load(&report->load, args->files, args->n_files, &args->load);
-	if (r == 0)
+	if (r == 0 && report->has_load)
 		r = compute(report, args);
+	if (r == 0 && args->samples)
+		r = up_answer_find(report, args->samples);
 	if (r == 0)
 		r = output(report, args->output);
+	up_answer_done(report);
 	up_curve_done(&report->curve);
 	up_load_done(&report->load);
 	free(report);
@@ -365,11 +369,8 @@ int up_cli_report(int argc, char **argv)
 	if (optind + 1 < argc)
 		return wrong("more than one SAMPLES.csv", argv[optind + 1]);
 	args.samples = argv[optind];
-	if (args.samples)
-		return wrong("the answer from SAMPLES.csv is not in this version yet; the load file alone works (--load)",
-			args.samples);
-	if (args.n_files == 0)
-		return wrong("no --load FILE given", NULL);
+	if (args.n_files == 0 && !args.samples)
+		return wrong("give SAMPLES.csv, --load FILE, or both", NULL);
 	if (args.output && !ends_with(args.output, ".json") && !ends_with(args.output, ".csv"))
 		return wrong("-o wants a file ending in .json or .csv", args.output);
 	return run(&args);

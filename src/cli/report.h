@@ -28,6 +28,7 @@ struct up_report {
 	} expected;
 	double little_worst_ratio; /* of the settled steps, the largest |N / (X R) - 1|; NAN without one */
 	unsigned n_settled, n_little_ok;
+	struct up_answer *answer; /* owned; NULL without SAMPLES.csv (answer.h) */
 };
 
 void up_report_print(FILE *out, const struct up_report *report);

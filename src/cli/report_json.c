@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "answer.h"
 #include "latency.h"
 #include "report.h"
 
@@ -79,7 +80,7 @@ static json_t *step_json(const struct up_report *report, size_t i)
 	json_object_set_new(
 		json, "expected_mean_ms", report->expected.known ? up_json_number(report->expected.response_ms[i]) : json_null());
 	json_object_set_new(json, "slo_met", report->slo.n ? slo_json(report->slo_met[i]) : json_null());
-	json_object_set_new(json, "states_ms", json_null());
+	json_object_set_new(json, "states_ms", report->answer ? up_answer_states_json(report, i) : json_null());
 	return json;
 }
 
@@ -192,10 +193,11 @@ json_t *up_report_json(const struct up_report *report)
 	json_object_set_new(json, "headroom", headroom_json(report));
 	json_object_set_new(
 		json, "slo_good_step", report->slo.n && report->slo_good >= 0 ? json_integer(report->slo_good) : json_null());
-	json_object_set_new(json, "bottleneck", bottleneck_json(report));
-	json_object_set_new(json, "ceilings", json_array());
-	json_object_set_new(
-		json, "clock_shift_s", json_pack("{s:n, s:n, s:s}", "value", "uncertainty", "reason", "no samples given"));
+	json_object_set_new(json, "bottleneck", report->answer ? up_answer_bottleneck_json(report) : bottleneck_json(report));
+	json_object_set_new(json, "ceilings", report->answer ? up_answer_ceilings_json(report) : json_array());
+	json_object_set_new(json, "clock_shift_s",
+		report->answer ? up_answer_shift_json(report) :
+				 json_pack("{s:n, s:n, s:s}", "value", "uncertainty", "reason", "no samples given"));
 	return json;
 }
 

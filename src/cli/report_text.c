@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "answer.h"
 #include "report.h"
 
 struct up_figure up_report_level(const struct up_report *report, int index)
@@ -180,11 +181,15 @@ static void print_files(FILE *out, const struct up_report *report)
 
 void up_report_print(FILE *out, const struct up_report *report)
 {
-	print_files(out, report);
-	if (report->curve.n)
-		print_steps(out, report);
-	print_hidden(out, report);
-	print_knee(out, report);
-	print_checks(out, report);
-	print_lines(out, report);
+	if (report->has_load) {
+		print_files(out, report);
+		if (report->curve.n)
+			print_steps(out, report);
+		print_hidden(out, report);
+		print_knee(out, report);
+		print_checks(out, report);
+		print_lines(out, report);
+	}
+	if (report->answer)
+		up_answer_print(out, report);
 }

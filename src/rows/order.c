@@ -18,7 +18,7 @@ struct rank {
 static int steps_of(const struct up_table *table, size_t index)
 {
 	const struct up_series *series = up_table_series(table, index);
-	struct up_point point;
+	struct up_moment point;
 	double sum = 0;
 	int n = 0;
 

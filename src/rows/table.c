@@ -160,7 +160,7 @@ static float highest_of(float a, float b)
 static void append(struct up_series *series, const struct up_row *row, const struct up_tick *tick)
 {
 	const struct up_value *waits[] = { &row->waiting, &row->waiting_max };
-	struct up_point point = {
+	struct up_moment point = {
 		.mono_ns = tick->mono_ns,
 		.utilization = point_of(row->utilization),
 		.saturation = point_of(row->saturation),
@@ -169,7 +169,7 @@ static void append(struct up_series *series, const struct up_row *row, const str
 
 	/* A tenth less, or ticks of just half a second would share a point now and then. */
 	if (series->history_count && tick->mono_ns - series->point_since_ns < UP_POINT_NS * 9 / 10) {
-		const struct up_point *before = &series->history[--series->history_count % UP_HISTORY];
+		const struct up_moment *before = &series->history[--series->history_count % UP_HISTORY];
 
 		point.utilization = highest_of(point.utilization, before->utilization);
 		point.saturation = highest_of(point.saturation, before->saturation);
@@ -268,7 +268,7 @@ const struct up_series *up_table_series(const struct up_table *table, size_t ind
 	return table->series_of[index] == UP_SERIES_NONE ? NULL : &table->series[table->series_of[index]];
 }
 
-bool up_series_point(const struct up_series *series, size_t age, struct up_point *ret)
+bool up_series_point(const struct up_series *series, size_t age, struct up_moment *ret)
 {
 	if (age >= series->history_count || age >= UP_HISTORY)
 		return false;

@@ -101,7 +101,7 @@ void up_pen_bar(struct up_pen *pen, struct up_value ratio, unsigned columns, enu
 	pen->attr = before;
 }
 
-static double figure_of(const struct up_point *point, enum up_spark what)
+static double figure_of(const struct up_moment *point, enum up_spark what)
 {
 	switch (what) {
 	case UP_SPARK_UTILIZATION:
@@ -136,7 +136,7 @@ static bool gather(
 {
 	bool by_point, any = false;
 	const uint64_t ns = bucket_ns(tick, columns, &by_point);
-	struct up_point point;
+	struct up_moment point;
 
 	for (unsigned i = 0; i < columns; i++)
 		figures[i] = NAN;

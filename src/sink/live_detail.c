@@ -123,7 +123,7 @@ static void put_figures(struct page *page, const struct up_table *table, size_t 
 static double highest_of(const struct up_series *series, enum up_spark what, const struct up_tick *tick, unsigned columns)
 {
 	const uint64_t covered_ns = up_spark_seconds(tick, columns) * UP_NS_PER_S;
-	struct up_point point;
+	struct up_moment point;
 	double highest = -1;
 
 	for (size_t age = 0; series && up_series_point(series, age, &point) && tick->mono_ns - point.mono_ns < covered_ns;

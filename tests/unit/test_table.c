@@ -143,7 +143,7 @@ static void history_is_a_ring(void **state)
 {
 	struct up_table *table = *state;
 	const struct up_series *series;
-	struct up_point point;
+	struct up_moment point;
 
 	for (uint64_t i = 0; i < UP_HISTORY + 10; i++) {
 		up_rows_clear(&table->rows);
@@ -253,7 +253,7 @@ static void order_is_calm(void **state)
 static void fast_ticks_share_points(void **state)
 {
 	struct up_table *table = *state;
-	struct up_point point;
+	struct up_moment point;
 
 	for (uint64_t i = 0; i < 700; i++) {
 		up_rows_clear(&table->rows);
@@ -276,7 +276,7 @@ static void fast_ticks_share_points(void **state)
 static void a_copy_stands_still(void **state)
 {
 	struct up_table *table = *state, copy;
-	struct up_point point;
+	struct up_moment point;
 	char name[] = "/api";
 	struct up_row row = { .scope = UP_SCOPE_CGROUP,
 		.resource = "cpu",

@@ -1,0 +1,54 @@
+/* Shared by the files of the attribution. */
+#ifndef UP_ATTRIBUTION_INTERNAL_H
+#define UP_ATTRIBUTION_INTERNAL_H
+
+#include "useprobe/attribution.h"
+
+#define UP_GOOD_MAX 64
+#define UP_GOOD_MIN 2
+#define UP_TICKS_MIN 5
+
+/* One target's states in the bad window and in the good ones. */
+struct up_comparison {
+	const struct up_recording *recording;
+	const struct up_subject *subject;
+	const struct up_rules *rules;
+	struct up_states bad;
+	struct up_states *good; /* [n_good] owned */
+	size_t n_good;
+};
+
+/* Computes the states of all windows; good windows without enough samples are left out. 0 or -ENOMEM. Free with up_comparison_done. */
+int up_comparison_make(struct up_comparison *ret, const struct up_recording *recording, const struct up_subject *subject,
+	const struct up_rules *rules, const int64_t bad[2], const int64_t (*good)[2], size_t n_good);
+void up_comparison_done(struct up_comparison *c);
+
+/* Median over the good windows of what OF gives for STATION; NAN when no window has it. */
+double up_good_median(const struct up_comparison *c, const struct up_station *station,
+	double (*of)(const struct up_states *states, const struct up_station *station));
+/* Median over the good windows of a figure of the whole window. */
+double up_good_states_median(const struct up_comparison *c, double (*of)(const struct up_states *states));
+double up_states_residence_ms(const struct up_states *states);
+double up_states_in_flight(const struct up_states *states);
+
+/* Describes STATION of the bad window. LEVEL_MS: growth of the level it stands in. */
+struct up_suspect up_suspect_of(const struct up_comparison *c, const struct up_station *station, double level_ms);
+
+/* The walk: fills verdict, walk, suspect, runner-up, symptoms and reason. */
+void up_walk(const struct up_comparison *c, struct up_attribution *a);
+/* Which of the CPU's faces it is: quota, an ancestor's quota, or other users of the same CPUs. */
+void up_walk_name_cpu(const struct up_comparison *c, const struct up_station *cpu, struct up_suspect *suspect, char *why, size_t size);
+
+/* false: the suspect's own queue began to grow clearly later than the requests inside; WHY gets the two times. */
+bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution *a, int64_t from_us, double uncertainty_s, char *why, size_t size);
+/* Errors that move the verdict one station inwards. */
+void up_error_evidence(const struct up_comparison *c, struct up_attribution *a);
+/* Acquittals, unexplained rest, falsifier and next step. */
+void up_explain(const struct up_comparison *c, struct up_attribution *a);
+
+double up_median(double *values, size_t n);
+__attribute__((format(printf, 3, 4))) void up_say(char *text, size_t size, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void up_add_evidence(struct up_attribution *a, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void up_add_symptom(struct up_attribution *a, const char *format, ...);
+
+#endif

@@ -1,0 +1,269 @@
+/* The walk: from the requests inwards, always into the station whose residence per request grew most, until one is full and held no
+ * longer than before, or nothing measured lies inside. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attribution_internal.h"
+
+/* A hold time must grow by this before the station counts as held longer: below it the snapshots' own error hides the difference. */
+static const double held_longer_min = 1.1;
+
+struct level {
+	enum up_station_kind kind;
+	double growth_ms; /* to be explained */
+	const char *name; /* of the station stood in, for the sentence */
+};
+
+struct choice {
+	struct up_station station; /* with the queues in front added */
+	struct up_suspect suspect;
+	bool found;
+};
+
+static double or_zero(double value)
+{
+	return isnan(value) ? 0 : value;
+}
+
+/* Pool that the queues in front belong to: the one that serves the requests, or a loop that is full now and was not before. */
+static const struct up_station *front_pool(const struct up_comparison *c)
+{
+	const struct up_states *bad = &c->bad;
+	const struct up_station *best = NULL;
+
+	if (bad->owner != SIZE_MAX && bad->at[bad->owner].utilization >= c->rules->full_min)
+		return &bad->at[bad->owner];
+	for (size_t i = 0; i < bad->n_stations; i++) {
+		const struct up_station *station = &bad->at[i];
+
+		if (station->kind != UP_STATION_WORKERS || !(station->utilization >= c->rules->full_min))
+			continue;
+		/* Full all the time: a spinning decoy, not what the requests wait for. */
+		if (or_zero(up_suspect_of(c, station, 0).utilization_good) >= c->rules->full_min)
+			continue;
+		if (!best || station->utilization > best->utilization)
+			best = station;
+	}
+	return best;
+}
+
+static bool is_owner(const struct up_comparison *c, const struct up_station *station)
+{
+	return c->bad.owner != SIZE_MAX && station == &c->bad.at[c->bad.owner];
+}
+
+/* Waiting of kind KIND in STATES, all rows of it. */
+static double queue_of(const struct up_states *states, enum up_station_kind kind)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < states->n_stations; i++)
+		if (states->at[i].kind == kind)
+			sum += or_zero(states->at[i].waiting);
+	return sum;
+}
+
+static double front_ms(const struct up_states *states, bool accept)
+{
+	const double n = queue_of(states, UP_STATION_UNREAD) + (accept ? queue_of(states, UP_STATION_ACCEPT) : 0);
+
+	return states->x_per_s > 0 ? 1e3 * n / states->x_per_s : NAN;
+}
+
+static double front_with_accept_ms(const struct up_states *states)
+{
+	return front_ms(states, true);
+}
+
+static double front_unread_ms(const struct up_states *states)
+{
+	return front_ms(states, false);
+}
+
+/* The queues in front of a pool wait for it: they are part of its residence. Those not yet accepted only where its threads accept. */
+static void add_front(const struct up_comparison *c, const struct level *level, struct choice *choice)
+{
+	const bool accept = is_owner(c, front_pool(c));
+	double (*const of)(const struct up_states *) = accept ? front_with_accept_ms : front_unread_ms;
+	struct up_suspect *s = &choice->suspect;
+
+	choice->station.waiting = or_zero(choice->station.waiting) + queue_of(&c->bad, UP_STATION_UNREAD) +
+				  (accept ? queue_of(&c->bad, UP_STATION_ACCEPT) : 0);
+	s->waiting = choice->station.waiting;
+	s->residence_bad_ms += of(&c->bad);
+	s->residence_good_ms = or_zero(s->residence_good_ms) + or_zero(up_good_states_median(c, of));
+	s->growth_ms = s->residence_bad_ms - s->residence_good_ms;
+	s->share = level->growth_ms > 0 ? s->growth_ms / level->growth_ms : NAN;
+}
+
+static bool is_candidate(const struct up_comparison *c, const struct level *level, const struct up_station *station,
+	const struct up_station *front)
+{
+	if (!up_station_inside(level->kind, station->kind))
+		return false;
+	if (!front || level->kind != UP_STATION_REQUESTS)
+		return true;
+	/* These queues have been added to the pool they wait for. */
+	if (station->kind == UP_STATION_UNREAD)
+		return false;
+	return station->kind != UP_STATION_ACCEPT || !is_owner(c, front);
+}
+
+/* The two stations of the level whose residence grew most. */
+static void rank(const struct up_comparison *c, const struct level *level, struct choice *first, struct choice *second)
+{
+	const struct up_station *front = front_pool(c);
+
+	*first = *second = (struct choice){ 0 };
+	for (size_t i = 0; i < c->bad.n_stations; i++) {
+		const struct up_station *station = &c->bad.at[i];
+		struct choice choice = { .station = *station, .found = true };
+
+		if (!is_candidate(c, level, station, front))
+			continue;
+		choice.suspect = up_suspect_of(c, station, level->growth_ms);
+		if (station == front && level->kind == UP_STATION_REQUESTS)
+			add_front(c, level, &choice);
+		if (isnan(choice.suspect.growth_ms) || choice.suspect.growth_ms <= 0)
+			continue;
+		if (!first->found || choice.suspect.growth_ms > first->suspect.growth_ms) {
+			*second = *first;
+			*first = choice;
+		} else if (!second->found || choice.suspect.growth_ms > second->suspect.growth_ms) {
+			*second = choice;
+		}
+	}
+}
+
+static bool is_limit(const struct up_rules *rules, const struct choice *choice)
+{
+	const struct up_suspect *s = &choice->suspect;
+
+	return s->utilization >= rules->full_min && s->hold_bad_ms <= rules->hold_max * s->hold_good_ms;
+}
+
+static bool has_inside(enum up_station_kind kind)
+{
+	for (unsigned inner = 0; inner < UP_STATION_KINDS; inner++)
+		if (up_station_inside(kind, (enum up_station_kind)inner))
+			return true;
+	return false;
+}
+
+/* The runner-up does not count when it holds the winner and is itself held longer: then it is one of its symptoms. */
+static bool is_symptom_of(const struct choice *second, const struct choice *first)
+{
+	return up_station_inside(second->suspect.kind, first->suspect.kind) &&
+	       (isnan(second->suspect.hold_good_ms) || second->suspect.hold_bad_ms > held_longer_min * second->suspect.hold_good_ms);
+}
+
+static void note_symptom(struct up_attribution *a, const struct up_suspect *s)
+{
+	if (s->kind == UP_STATION_WORKERS)
+		up_add_symptom(a, "%s %s: %.3g requests wait in front of its %.3g threads (%.3g before), each held %.4g ms instead of %.4g ms",
+			s->resource, s->name, s->waiting, s->servers, or_zero(s->waiting_good), s->hold_bad_ms, s->hold_good_ms);
+	else if (s->kind == UP_STATION_CONNECTIONS)
+		up_add_symptom(a, "connections to %s: %.3g in use of %.3g open, %.3g requests wait for one; held %.4g ms instead of %.4g ms",
+			s->name, s->hold_bad_ms > 0 ? s->utilization * s->servers : NAN, s->servers, or_zero(s->waiting), s->hold_bad_ms,
+			s->hold_good_ms);
+}
+
+static void set_unknown(struct up_attribution *a, enum up_bottleneck_verdict verdict)
+{
+	a->verdict = verdict;
+	a->reason[0] = '\0';
+}
+
+/* Nothing inside explains enough of the level's growth. */
+static void nothing_explains(const struct level *level, const struct choice *best, struct up_attribution *a)
+{
+	set_unknown(a, level->kind == UP_STATION_REQUESTS ? UP_BOTTLENECK_OUTSIDE : UP_BOTTLENECK_UNKNOWN);
+	up_say(a->reason, sizeof(a->reason), "%s grew by %.4g ms a request and nothing measured inside explains 30 %% of it",
+		level->name, level->growth_ms);
+	if (!best->found)
+		return;
+	up_say(a->reason, sizeof(a->reason), "; most is %s %s with %.0f %%", best->suspect.resource, best->suspect.name,
+		100 * best->suspect.share);
+	a->has_runner_up = true;
+	a->runner_up = best->suspect;
+}
+
+static void decide(const struct up_comparison *c, const struct choice *first, const struct choice *second, struct up_attribution *a)
+{
+	a->verdict = UP_BOTTLENECK_RESOURCE;
+	a->has_suspect = true;
+	a->suspect = first->suspect;
+	if (a->suspect.kind == UP_STATION_UNREAD) {
+		set_unknown(a, UP_BOTTLENECK_UNKNOWN);
+		up_say(a->reason, sizeof(a->reason), "requests wait unread in the socket (%.3g of them) and no thread that should read them was seen full",
+			a->suspect.waiting);
+	} else if (a->suspect.kind == UP_STATION_CPU) {
+		up_walk_name_cpu(c, &first->station, &a->suspect, a->reason, sizeof(a->reason));
+		if (!a->suspect.resource[0]) {
+			a->verdict = UP_BOTTLENECK_UNKNOWN;
+			a->has_suspect = false;
+		}
+	}
+	if (second->found) {
+		a->has_runner_up = true;
+		a->runner_up = second->suspect;
+	}
+	if (a->verdict != UP_BOTTLENECK_RESOURCE || !second->found || is_symptom_of(second, first) ||
+		first->suspect.growth_ms >= c->rules->clear_min * second->suspect.growth_ms)
+		return;
+	set_unknown(a, UP_BOTTLENECK_UNKNOWN);
+	up_say(a->reason, sizeof(a->reason), "two stations explain the growth about equally: %s %s (+%.4g ms) and %s %s (+%.4g ms)",
+		a->suspect.resource, a->suspect.name, first->suspect.growth_ms, second->suspect.resource, second->suspect.name,
+		second->suspect.growth_ms);
+}
+
+/* Steps into FIRST, which only inherits. false: it neither is full nor held longer, so the walk ends without a name. */
+static bool step_into(const struct up_rules *rules, const struct choice *first, struct level *level, struct up_attribution *a)
+{
+	const struct up_suspect *s = &first->suspect;
+	const double longer_ms = s->hold_bad_ms - s->hold_good_ms;
+
+	if (rules->follow_hold && s->hold_bad_ms <= held_longer_min * s->hold_good_ms) {
+		set_unknown(a, UP_BOTTLENECK_UNKNOWN);
+		a->has_suspect = true;
+		a->suspect = *s;
+		up_say(a->reason, sizeof(a->reason), "%s %s grew most (+%.4g ms), but it is neither full (utilization %.2f) nor held longer than before",
+			s->resource, s->name, s->growth_ms, s->utilization);
+		return false;
+	}
+	note_symptom(a, s);
+	*level = (struct level){ .kind = s->kind,
+		.growth_ms = isnan(longer_ms) ? s->growth_ms : longer_ms,
+		.name = a->walk[a->n_walk - 1].name };
+	return true;
+}
+
+void up_walk(const struct up_comparison *c, struct up_attribution *a)
+{
+	struct level level = { .kind = UP_STATION_REQUESTS,
+		.growth_ms = c->bad.residence_ms - up_good_states_median(c, up_states_residence_ms),
+		.name = "the time in the target" };
+	struct choice first, second;
+
+	if (!(level.growth_ms > 0)) {
+		set_unknown(a, UP_BOTTLENECK_UNKNOWN);
+		up_say(a->reason, sizeof(a->reason), "requests stayed no longer in the target than in the good steps");
+		return;
+	}
+	while (a->n_walk < UP_WALK_MAX) {
+		rank(c, &level, &first, &second);
+		if (!first.found || first.suspect.growth_ms < c->rules->explains_min * level.growth_ms) {
+			nothing_explains(&level, &first, a);
+			return;
+		}
+		first.suspect.limit = is_limit(c->rules, &first);
+		a->walk[a->n_walk++] = first.suspect;
+		if ((first.suspect.limit && c->rules->follow_hold) || !has_inside(first.suspect.kind)) {
+			decide(c, &first, &second, a);
+			return;
+		}
+		if (!step_into(c->rules, &first, &level, a))
+			return;
+	}
+}

@@ -1,0 +1,73 @@
+/* The answer for people: at most 15 lines, the suspect first. */
+#include <math.h>
+#include <stdio.h>
+
+#include "answer.h"
+
+#define EVIDENCE_SHOWN 4
+#define SYMPTOMS_SHOWN 2
+
+static void print_suspect(FILE *out, const char *what, const struct up_suspect *s)
+{
+	char name[512];
+
+	up_cli_clean(s->name, name, sizeof(name));
+	fprintf(out, "%s: %s %s", what, s->resource, name);
+	if (isfinite(s->hold_good_ms) && isfinite(s->hold_bad_ms))
+		fprintf(out, "; one request holds it %s ms in good steps, %s ms at the knee", up_figure(s->hold_good_ms).text,
+			up_figure(s->hold_bad_ms).text);
+	if (isfinite(s->utilization))
+		fprintf(out, "; utilization %s", up_figure(s->utilization).text);
+	if (isfinite(s->share))
+		fprintf(out, "; explains %.0f %% of the growth", 100 * s->share);
+	fputc('\n', out);
+}
+
+static void print_ceilings(FILE *out, const struct up_answer *answer)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < answer->n_ceilings && shown < 3; i++) {
+		const struct up_ceiling *c = &answer->ceiling[i];
+		char name[512];
+
+		if (!isfinite(c->ceiling_per_s))
+			break;
+		up_cli_clean(c->name, name, sizeof(name));
+		fprintf(out, "%s%s %s at %s/s%s", shown++ ? ", then " : "ceilings: ", c->resource, name,
+			up_figure(c->ceiling_per_s).text, c->suspect ? " (the suspect)" : "");
+	}
+	if (shown)
+		fprintf(out, " (upper bounds: servers / hold time)\n");
+}
+
+void up_answer_print(FILE *out, const struct up_report *report)
+{
+	const struct up_answer *answer = report->answer;
+	const struct up_attribution *a = &answer->attribution;
+
+	fprintf(out, "\n");
+	if (*answer->notes)
+		fprintf(out, "%s: %s\n", answer->samples, answer->notes);
+	fprintf(out, "verdict: %s: %s\n", up_bottleneck_verdict_name(a->verdict), a->reason);
+	if (a->has_suspect)
+		print_suspect(out, a->verdict == UP_BOTTLENECK_UNKNOWN ? "doubted" : "suspect", &a->suspect);
+	if (a->has_runner_up)
+		print_suspect(out, "runner-up", &a->runner_up);
+	for (size_t i = 0; i < a->n_evidence && i < EVIDENCE_SHOWN; i++)
+		fprintf(out, "  evidence: %s\n", a->evidence[i]);
+	for (size_t i = 0; i < a->n_symptoms && i < SYMPTOMS_SHOWN; i++)
+		fprintf(out, "  symptom, not cause: %s\n", a->symptom[i]);
+	if (*a->falsifier)
+		fprintf(out, "would prove it wrong: %s\n", a->falsifier);
+	if (*a->next)
+		fprintf(out, "next: %s\n", a->next);
+	print_ceilings(out, answer);
+	if (isfinite(a->unexplained_share))
+		fprintf(out, "unexplained: %.0f %% of the requests inside\n", 100 * a->unexplained_share);
+	if (report->has_load && !answer->shift.known)
+		fprintf(out, "clocks: taken as equal (%s)\n", answer->shift.reason);
+	else if (report->has_load && fabs(answer->shift.shift_s) > 0)
+		fprintf(out, "clocks: the load file's shifted by %+.3f s (+-%.3f)\n", answer->shift.shift_s,
+			answer->shift.uncertainty_s);
+}
