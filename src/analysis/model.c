@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "in_flight.h"
 #include "useprobe/omission.h"
 
 enum {
-	SAMPLE_MAX = 400000, /* requests looked at for the requests in flight at once */
-	LEVEL_US_MIN = 5000,
 	SLOW_SECONDS_MIN = 2,
 	SLOW_EXPECTED_MIN = 20, /* starts that should have been in the slow seconds */
 };
@@ -106,63 +105,6 @@ static bool from_users(const struct up_load *load, struct up_model_guess *guess)
 	return false;
 }
 
-struct levels {
-	double at_top_share; /* of the time, with the most requests in flight or one less */
-	double top;
-};
-
-/* Requests in flight at once, from the exact starts and ends of a stretch in the middle of the run. */
-static int in_flight_levels(struct up_load *load, struct levels *ret_levels)
-{
-	const struct up_points *points = &load->points;
-	size_t n = points->n < SAMPLE_MAX ? points->n : SAMPLE_MAX, first = (points->n - n) / 2, start = 0, end = 0;
-	uint64_t *ends, *time_us;
-	uint32_t level = 0, top = 0;
-	int64_t last_us = points->at[first].start_us, total_us = 0;
-
-	ends = malloc(n * sizeof(*ends));
-	time_us = calloc(n + 1, sizeof(*time_us));
-	if (!ends || !time_us) {
-		free(ends);
-		free(time_us);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < n; i++)
-		ends[i] = (uint64_t)(up_point_end_us(&points->at[first + i]) - last_us);
-	up_sort_u64(ends, n);
-	while (start < n) { /* until the last start: afterwards the run only drains */
-		int64_t next_us = points->at[first + start].start_us, end_us = (int64_t)ends[end] + points->at[first].start_us;
-		bool is_end = end_us < next_us;
-
-		if (is_end)
-			next_us = end_us;
-		time_us[level] += (uint64_t)(next_us - last_us);
-		last_us = next_us;
-		if (is_end) {
-			level--;
-			end++;
-		} else {
-			level++;
-			start++;
-		}
-		top = level > top ? level : top;
-	}
-	for (uint32_t i = 0; i <= top; i++)
-		total_us += (int64_t)time_us[i];
-	/* A level that lasts a few ms in all is the rounding of the stamps, not another user. */
-	for (int64_t at_least_us = 0; top > 1; top--) {
-		at_least_us += (int64_t)time_us[top];
-		if (at_least_us >= (int64_t)LEVEL_US_MIN && (double)at_least_us >= 0.0005 * (double)total_us)
-			break;
-	}
-	ret_levels->top = top;
-	ret_levels->at_top_share =
-		total_us > 0 ? (double)(time_us[top] + (top > 1 ? time_us[top - 1] : 0)) / (double)total_us : 0;
-	free(ends);
-	free(time_us);
-	return 0;
-}
-
 static bool exact_stamps(const struct up_load *load)
 {
 	for (unsigned i = 0; i < load->n_files; i++) {
@@ -240,31 +182,62 @@ static int from_slow_seconds(const struct up_load *load, struct up_model_guess *
 	return 0;
 }
 
+/* A stall holds the users of a closed run all together: what is in flight jumps to their number and stays there. In an open run it climbs as long as the stall
+ * lasts, so little of that time is spent near the top. */
+static bool from_stall(const struct up_levels *levels, double per_s, struct up_model_guess *guess)
+{
+	double share = levels->longest_s > 0 ? levels->plateau_s / levels->longest_s : 0;
+	bool all_there = levels->top >= 0.5 * per_s * levels->longest_s; /* as many as should have come in that time */
+
+	if (levels->top < 3 * (levels->median + 0.5) || levels->longest_s < 0.05)
+		return false;
+	if (share >= 0.5 && !all_there) {
+		decide(guess, UP_MODEL_CLOSED, "in the longest stall (%.3g s) never more than %.0f requests were in flight",
+			levels->longest_s, levels->top);
+		return true;
+	}
+	if ((share <= 0.25 || all_there) && levels->top >= 10) {
+		decide(guess, UP_MODEL_OPEN, "in the longest stall (%.3g s) the requests in flight went on rising, to %.0f",
+			levels->longest_s, levels->top);
+		return true;
+	}
+	return false;
+}
+
+static int from_times(const struct up_load *load, const struct up_levels *levels, bool exact, struct up_model_guess *guess)
+{
+	double span_s = (double)(load->last_end_us - load->first_start_us) / 1e6;
+
+	if (exact && levels->at_top_share >= 0.9) {
+		decide(guess, UP_MODEL_CLOSED, "%.0f requests are in flight all the time", levels->top);
+		return 0;
+	}
+	if (exact && span_s > 0 && from_stall(levels, (double)up_points_total(&load->points) / span_s, guess))
+		return 0;
+	return from_slow_seconds(load, guess);
+}
+
 int up_model_recognise(struct up_load *load, struct up_model_guess *ret_guess)
 {
 	struct up_model_guess guess = { .users = NAN };
 	struct users users = count_users(&load->seconds);
-	struct levels levels = { 0 };
+	struct up_levels levels = { 0 };
+	bool exact = exact_stamps(load);
 	int r = 0;
 
 	decide(&guess, UP_MODEL_UNKNOWN, "no requests");
-	if (up_points_total(&load->points) == 0)
-		goto out;
-	if (exact_stamps(load)) {
+	if (up_points_total(&load->points) == 0) {
+		*ret_guess = guess;
+		return 0;
+	}
+	if (exact) {
 		up_points_sort(&load->points, UP_POINTS_BY_START);
-		r = in_flight_levels(load, &levels);
-		if (r < 0)
-			return r;
+		r = up_in_flight_levels(&load->points, &levels);
 	}
-	if (!from_files(load, &guess) && !from_users(load, &guess)) {
-		if (levels.at_top_share >= 0.9)
-			decide(&guess, UP_MODEL_CLOSED, "%.0f requests are in flight all the time", levels.top);
-		else
-			r = from_slow_seconds(load, &guess);
-	}
+	if (r == 0 && !from_files(load, &guess) && !from_users(load, &guess))
+		r = from_times(load, &levels, exact, &guess);
 	if (guess.model == UP_MODEL_CLOSED && isnan(guess.users))
-		guess.users = users.n > 0 ? users.max : levels.top > 0 ? levels.top : NAN;
-out:
+		guess.users = users.n > 0 ? users.max : levels.top > 0 ? levels.top : (double)NAN;
 	if (r == 0)
 		*ret_guess = guess;
 	return r;
