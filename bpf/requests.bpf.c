@@ -7,6 +7,7 @@
 
 #include "bucket.bpf.h"
 #include "kernel_net.h"
+#include "match.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
@@ -22,7 +23,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define TCP_LISTEN 10
 #define RCV_SHUTDOWN 1
 #define MSG_PEEK 2
-#define DEPTH_MAX 24
 #define STREAM_READS 3
 
 enum role { ROLE_UNKNOWN, ROLE_SERVER, ROLE_CLIENT, ROLE_NONE };
@@ -91,25 +91,8 @@ struct {
 	__type(value, __u32);
 } clients SEC(".maps");
 
-/* Cgroups of the targets (v1 cpu and v2 ids are both in it, in families apart) to the target's number. */
-struct group_key {
-	__u64 id;
-	__u32 family; /* 1: cpu controller, 2: v2 */
-	__u32 zero;
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
-	__type(key, struct group_key);
-	__type(value, __u32);
-} groups SEC(".maps");
-
 __u64 ports[1024] = {}; /* bit set of the ports in servers: what everybody else's sockets pay */
-__u32 families = 0; /* bit set of the families in groups */
 __u64 host_netns = 0; /* without targets: every client in this namespace counts */
-__u32 pids[16] = {}; /* --pid targets: process id and */
-__u16 pid_targets[16] = {}; /* target */
-__u32 pid_count = 0;
 __u32 generation = 0; /* of servers and groups: user space adds one with each change */
 __u32 client_next = 0; /* slots given out */
 __u64 dropped = 0; /* peers and connections that found no place */
@@ -155,37 +138,12 @@ static __always_inline __u32 *find_server(struct sock *sk)
 	return bpf_map_lookup_elem(&servers, &key);
 }
 
-static __always_inline __u32 *find_group(struct cgroup *group, __u32 family)
-{
-	for (int i = 0; i < DEPTH_MAX; i++) {
-		struct group_key key = { .id = group->kn->id, .family = family };
-		__u32 *target = bpf_map_lookup_elem(&groups, &key);
-
-		if (target)
-			return target;
-		if (group->level <= 0)
-			break;
-		group = group->self.parent->cgroup;
-	}
-	return NULL;
-}
-
 /* Number of the target that the running task belongs to, UP_REQ_TARGET_HOST without targets, -1 when it is nobody's. */
-static __always_inline int target_of_task(struct sock *sk)
+static __always_inline int target_of_current(struct sock *sk)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 *target = NULL;
-
 	if (host_netns)
 		return sk->__sk_common.skc_net.net->ns.inum == host_netns ? UP_REQ_TARGET_HOST : -1;
-	for (int i = 0; i < 16; i++)
-		if (i < pid_count && pids[i] == task->tgid)
-			return pid_targets[i];
-	if (families & 1)
-		target = find_group(task->sched_task_group->css.cgroup, 1);
-	if (!target && families & 2)
-		target = find_group(task->cgroups->dfl_cgrp, 2);
-	return target ? *target : -1;
+	return target_of_task(bpf_get_current_task_btf());
 }
 
 /* Slot of the peer of SK for TARGET; made when it is new. -1: no place left. */
@@ -253,7 +211,7 @@ static __always_inline bool decide(struct sock *sk, bool in_task, struct conn *r
 	}
 	if (!in_task)
 		return false;
-	target = target_of_task(sk);
+	target = target_of_current(sk);
 	index = target < 0 ? -1 : client_slot(sk, target);
 	if (target >= 0 && index < 0)
 		__sync_fetch_and_add(&dropped, 1);

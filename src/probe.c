@@ -8,6 +8,7 @@
 #include "useprobe/delay.h"
 #include "useprobe/requests.h"
 #include "useprobe/sockets.h"
+#include "useprobe/tasks.h"
 
 #define EVENTS_MAX 64
 #define CLOCK_STEP_NS (UP_NS_PER_S / 2)
@@ -54,7 +55,7 @@ struct up_probe {
 	uint64_t deadline_ns;
 	uint64_t last_mono_ns, last_wall_ns;
 	uint64_t late_ticks, dropped_rows;
-	char requests_reason[256];
+	char requests_reason[256], tasks_reason[256];
 };
 
 /* True when LIST ("cpu,run-queue") holds NAME. */
@@ -115,6 +116,19 @@ static int add_instances(struct up_probe *probe)
 	return 0;
 }
 
+/* Thread pools are a target's; all threads of a machine would be too many rows. */
+static void start_tasks(struct up_probe *probe)
+{
+	bool needed = false;
+
+	for (size_t i = 0; i < probe->instance_count; i++)
+		needed |= probe->instances[i].collector->needs_tasks;
+	if (needed && probe->env.targets->count &&
+		up_tasks_new(probe->config.source, probe->env.targets, &probe->env.tasks, probe->tasks_reason,
+			sizeof(probe->tasks_reason)) < 0)
+		probe->env.tasks_reason = probe->tasks_reason;
+}
+
 /* The service is started with the run, not with the first read: what it loads and enters needs rights that are given up later. */
 static int start_sockets(struct up_probe *probe)
 {
@@ -165,6 +179,8 @@ int up_probe_new(const struct up_probe_config *config, struct up_probe **ret)
 		r = add_instances(probe);
 	if (r == 0)
 		r = start_sockets(probe);
+	if (r == 0)
+		start_tasks(probe);
 	if (r < 0) {
 		up_probe_free(probe);
 		return r;
@@ -198,6 +214,7 @@ void up_probe_free(struct up_probe *probe)
 		free(instance->raw[1]);
 	}
 	free(probe->instances);
+	up_tasks_free(probe->env.tasks);
 	up_requests_free(probe->env.requests);
 	up_sockets_free(probe->env.sockets);
 	up_delay_free(probe->delay);
@@ -304,6 +321,8 @@ static void refresh_targets(struct up_probe *probe, struct up_arena *arena)
 		up_sockets_retarget(probe->env.sockets, targets);
 	if (changed && probe->tick > 0 && probe->env.requests)
 		up_requests_retarget(probe->env.requests, targets);
+	if (changed && probe->tick > 0 && probe->env.tasks)
+		up_tasks_retarget(probe->env.tasks, targets);
 }
 
 static void notice_clock_step(struct up_probe *probe, const struct up_tick *tick)

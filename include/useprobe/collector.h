@@ -9,6 +9,7 @@
 #include "useprobe/source.h"
 #include "useprobe/target.h"
 
+struct up_tasks; /* useprobe/tasks.h: threads of the targets in pools */
 struct up_requests; /* useprobe/requests.h: turns of connections, shared by requests and dependency */
 struct up_sockets; /* useprobe/sockets.h: sockets of all targets, shared by listen, requests and the others */
 struct up_delay; /* useprobe/delay.h: run-queue wait per target, shared by cpu and run-queue */
@@ -35,6 +36,8 @@ struct up_env {
 	struct up_sockets *sockets; /* NULL on a recorded tree, and when no collector of the run needs it */
 	struct up_requests *requests; /* NULL: requests_reason says why */
 	const char *requests_reason;
+	struct up_tasks *tasks; /* NULL: tasks_reason says why */
+	const char *tasks_reason;
 	const struct up_setting *settings; /* [setting_count] */
 	size_t setting_count;
 	uint64_t interval_ns;
@@ -52,6 +55,7 @@ struct up_collector {
 	const char *resource;
 	bool needs_sockets; /* reads env->sockets */
 	bool needs_requests; /* reads env->requests */
+	bool needs_tasks; /* reads env->tasks */
 	size_t state_bytes; /* kept over the run, zeroed before open */
 	size_t raw_bytes; /* one sample, zeroed before read */
 	/* Finds and opens what is read. 0 or -errno with env->error; a failed open is tried again when the target comes back. NULL: none. */

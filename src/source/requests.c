@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf_match.h"
 #include "bpf_session.h"
 #include "requests.h"
 #include "requests.skel.h"
@@ -21,20 +22,13 @@ static const struct up_bpf_need needs[] = {
 	{ "btf_trace_sock_send_length", NULL, "kernel without the tracepoint sock_send_length (6.3)" },
 };
 
-struct group_key {
-	uint64_t id;
-	uint32_t family; /* 1: cpu controller, 2: v2 */
-	uint32_t zero;
-};
-
 struct up_requests {
 	const struct up_source *source; /* borrowed */
 	struct requests *skeleton;
 	struct up_req_key servers[UP_REQ_SERVERS];
 	uint64_t server_tick[UP_REQ_SERVERS]; /* last tick it was read, +1 */
 	size_t server_count;
-	struct group_key groups[2 * UP_TARGETS_MAX];
-	size_t group_count;
+	struct up_match match;
 	/* Peers by slot, read again when the programs have given out another one. */
 	struct up_req_key peers[UP_REQ_CLIENTS];
 	bool peer_known[UP_REQ_CLIENTS];
@@ -49,44 +43,12 @@ void up_requests_free(struct up_requests *requests)
 	free(requests);
 }
 
-static void add_group(struct up_requests *requests, uint64_t id, uint32_t family, uint32_t target)
-{
-	const int fd = bpf_map__fd(requests->skeleton->maps.groups);
-	const struct group_key key = { .id = id, .family = family };
-
-	if (!id || requests->group_count == UP_COUNT(requests->groups) || bpf_map_update_elem(fd, &key, &target, BPF_ANY) < 0)
-		return;
-	requests->groups[requests->group_count++] = key;
-	requests->skeleton->bss->families |= family;
-}
-
 void up_requests_retarget(struct up_requests *requests, const struct up_targets *targets)
 {
-	const int cpu = targets->hierarchies.owner[UP_CTL_CPU];
-	const bool cpu_is_v1 = cpu >= 0 && !targets->hierarchies.items[cpu].v2;
 	struct requests__bss *bss = requests->skeleton->bss;
-	uint32_t pid_count = 0;
 	uint64_t netns = 0;
 
-	for (size_t i = 0; i < requests->group_count; i++)
-		bpf_map_delete_elem(bpf_map__fd(requests->skeleton->maps.groups), &requests->groups[i]);
-	requests->group_count = 0;
-	for (size_t i = 0; i < targets->count; i++) {
-		const struct up_target *target = &targets->items[i];
-
-		if (!target->present)
-			continue;
-		if (target->kind == UP_TARGET_PID && pid_count < UP_COUNT(bss->pids)) {
-			bss->pids[pid_count] = (uint32_t)target->pid;
-			bss->pid_targets[pid_count++] = (uint16_t)i;
-		} else if (target->kind == UP_TARGET_CGROUP) {
-			/* On v2 the program finds both by the v2 group; only v1 has a group of the cpu controller apart. */
-			if (cpu_is_v1)
-				add_group(requests, target->cpu_id, 1, (uint32_t)i);
-			add_group(requests, target->v2_id, 2, (uint32_t)i);
-		}
-	}
-	bss->pid_count = pid_count;
+	up_match_write(&requests->match, bpf_map__fd(requests->skeleton->maps.groups), &bss->match, targets);
 	if (targets->count == 0 && up_netns_of(requests->source, 0, &netns) == 0)
 		bss->host_netns = netns;
 	__atomic_fetch_add(&bss->generation, 1, __ATOMIC_RELEASE);
