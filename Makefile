@@ -100,7 +100,7 @@ $(B)/fuzz/fuzz_lab_%: tests/fuzz/fuzz_lab_%.c $(LAB_SRC)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(filter-out src/lab/main.c,$(LAB_SRC)) -lm
 
 # The load readers and the analysis stand alone, so their fuzz target is quick to build.
-FUZZ_LOAD_SRC := $(filter src/load/% src/analysis/%,$(LIB_SRC))
+FUZZ_LOAD_SRC := $(filter src/load/% src/analysis/% src/rows/% src/source/scan.c,$(LIB_SRC))
 $(B)/fuzz/fuzz_load: tests/fuzz/fuzz_load.c $(FUZZ_LOAD_SRC)
 	$(say) FUZZ $@
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(FUZZ_LOAD_SRC) -lz -ljansson -lm

@@ -66,6 +66,7 @@ struct up_load_traits {
 	bool dated; /* times are unix times */
 	bool corrected; /* the tool has already corrected for coordinated omission */
 	bool closed; /* the tool knows only closed runs */
+	int resolution_us; /* of its times; 0: a microsecond or finer */
 	bool failures_missing; /* failed requests have no row at all (or only some have) */
 };
 

@@ -87,7 +87,7 @@ static void summarise(const uint64_t *time_us, uint32_t top, int64_t longest_us,
 	levels->plateau_s = (double)near_top_us / 1e6;
 }
 
-int up_in_flight_levels(const struct up_points *points, struct up_levels *ret_levels)
+int up_in_flight_levels(const struct up_points *points, int64_t resolution_us, struct up_levels *ret_levels)
 {
 	struct stretch s = stretch_of(points);
 	uint64_t *ends_us = malloc(s.n * sizeof(*ends_us)), *time_us = calloc(s.n + 1, sizeof(*time_us));
@@ -95,8 +95,11 @@ int up_in_flight_levels(const struct up_points *points, struct up_levels *ret_le
 	int r = ends_us && time_us ? 0 : -ENOMEM;
 
 	if (r == 0) {
-		for (size_t i = 0; i < s.n; i++)
-			ends_us[i] = (uint64_t)(up_point_end_us(&s.at[i]) - s.at[0].start_us);
+		for (size_t i = 0; i < s.n; i++) {
+			int64_t end_us = up_point_end_us(&s.at[i]) - 2 * resolution_us;
+
+			ends_us[i] = (uint64_t)((end_us > s.at[i].start_us ? end_us : s.at[i].start_us) - s.at[0].start_us);
+		}
 		up_sort_u64(ends_us, s.n);
 		summarise(time_us, walk(&s, ends_us, time_us), s.longest_us, &levels);
 		*ret_levels = levels;

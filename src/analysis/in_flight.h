@@ -11,7 +11,8 @@ struct up_levels {
 	double plateau_s; /* time with at least nine tenths of `top` in flight */
 	double longest_s; /* the longest latency */
 };
-/* POINTS must be in memory, in the order of their starts, at least one. 0 or -ENOMEM. */
-int up_in_flight_levels(const struct up_points *points, struct up_levels *ret_levels);
+/* POINTS must be in memory, in the order of their starts, at least one. Stamps are known to RESOLUTION_US: requests that overlap by no more than that may not
+ * overlap at all. 0 or -ENOMEM. */
+int up_in_flight_levels(const struct up_points *points, int64_t resolution_us, struct up_levels *ret_levels);
 
 #endif

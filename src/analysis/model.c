@@ -114,6 +114,17 @@ static bool exact_stamps(const struct up_load *load)
 	return load->points.n_spilled == 0 && load->points.n >= 100;
 }
 
+static int64_t resolution_us(const struct up_load *load)
+{
+	int64_t coarsest_us = 0;
+
+	for (unsigned i = 0; i < load->n_files; i++) {
+		if (load->file[i].traits.resolution_us > coarsest_us)
+			coarsest_us = load->file[i].traits.resolution_us;
+	}
+	return coarsest_us;
+}
+
 static int compare_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -232,7 +243,7 @@ int up_model_recognise(struct up_load *load, struct up_model_guess *ret_guess)
 	}
 	if (exact) {
 		up_points_sort(&load->points, UP_POINTS_BY_START);
-		r = up_in_flight_levels(&load->points, &levels);
+		r = up_in_flight_levels(&load->points, resolution_us(load), &levels);
 	}
 	if (r == 0 && !from_files(load, &guess) && !from_users(load, &guess))
 		r = from_times(load, &levels, exact, &guess);

@@ -325,6 +325,7 @@ const struct up_load_format up_load_gatling_binary = {
 		.includes = "connecting (the first request of each user) to the last byte; not pauses",
 		.missing = "requests in flight when the run ended",
 		.stamp = UP_STAMP_START,
+		.resolution_us = 1000,
 		.dated = true,
 	},
 	.state_bytes = sizeof(struct gatling_binary),

@@ -67,6 +67,7 @@ const struct up_load_format up_load_hey_csv = {
 		.includes = "connecting (when the connection is new) to the last byte; not waiting for the tick of -q",
 		.missing = "requests without an answer: time-outs and refused connections have no row, so the share of failures is not in hey CSV (--requests N counts what is missing)",
 		.stamp = UP_STAMP_START,
+		.resolution_us = 100,
 		.closed = true,
 		.failures_missing = true,
 	},

@@ -190,6 +190,7 @@ const struct up_load_format up_load_jmeter_csv = {
 		.name = "JMeter CSV",
 		.includes = "connecting (when the connection is new) to the last byte; not timers",
 		.stamp = UP_STAMP_START,
+		.resolution_us = 1000,
 		.dated = true,
 	},
 	.state_bytes = sizeof(struct jmeter),
