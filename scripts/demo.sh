@@ -43,15 +43,15 @@ limit() {
 target=()
 if [ "$(id -u)" = 0 ] && limit; then
 	target=(--cgroup "$name")
-	echo "server: half a CPU in cgroup $name, 8 workers, 4 connections to a database of 5 ms, 1.5 ms of CPU a request"
+	echo "server: half a CPU in cgroup $name, 16 workers, 16 connections to a database of 5 ms, 1.5 ms of CPU a request"
 else
-	echo "server: no right to make a cgroup, so no quota; 8 workers, 4 connections to a database of 5 ms, 1.5 ms of CPU a request"
+	echo "server: no right to make a cgroup, so no quota; 16 workers, 16 connections to a database of 5 ms, 1.5 ms of CPU a request"
 fi
-"$B/uselab" db --listen 127.0.0.1:$((port + 1)) --workers 4 --service-ms 5 --duration 80s >"$out/db.log" 2>&1 &
+"$B/uselab" db --listen 127.0.0.1:$((port + 1)) --workers 16 --service-ms 5 --duration 80s >"$out/db.log" 2>&1 &
 pids+=($!)
 (
 	for dir in "${groups[@]}"; do echo 0 >"$dir/cgroup.procs"; done
-	exec "$B/uselab" serve --listen 127.0.0.1:$port --workers 8 --cpu-ms 1.5 --db 127.0.0.1:$((port + 1)) --pool 4 --duration 80s
+	exec "$B/uselab" serve --listen 127.0.0.1:$port --workers 16 --cpu-ms 1.5 --db 127.0.0.1:$((port + 1)) --pool 16 --duration 80s
 ) >"$out/serve.log" 2>&1 &
 pids+=($!)
 [ ${#target[@]} -gt 0 ] || target=(--pid $!)
@@ -59,10 +59,9 @@ for _ in $(seq 50); do curl -sf -o /dev/null "http://127.0.0.1:$port/_stats" && 
 
 csv=$out/useprobe-demo.csv
 echo "load: 100 to 500 requests/s in steps of 100, 9 s each; a table each second:"
-"$B/useprobe" "${target[@]}" -b -o "$csv" --force -- \
-	"$B/uselab" load --url http://127.0.0.1:$port/ --steps 100:100:5:9 --vus 200 --out "$out/load.csv" || exit 1
+"$B/useprobe" "${target[@]}" -b -o "$csv" --force -l "$out/load.csv" -- \
+	"$B/uselab" load --quiet --url http://127.0.0.1:$port/ --steps 100:100:5:9 --vus 200 --out "$out/load.csv" || exit 1
 echo
-"$B/useprobe" report "$csv" --load "$out/load.csv" || exit 1
-echo
+echo "the same answer later:  $B/useprobe report $csv --load $out/load.csv"
 echo "samples: $csv"
 echo "load:    $out/load.csv"

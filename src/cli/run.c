@@ -286,6 +286,20 @@ static void loop(struct run *run)
 		tick(run);
 }
 
+/* The answer from what was just recorded: asked for by naming a load file, expected after a command. */
+static void print_answer(struct run *run)
+{
+	char *argv[] = { "report", run->csv_path, run->options.load_file ? "--load" : NULL, (char *)run->options.load_file,
+		NULL };
+	int argc = 0;
+
+	if (!*run->csv_path || (!run->options.command && !run->options.load_file))
+		return;
+	while (argv[argc])
+		argc++;
+	up_cli_report(argc, argv);
+}
+
 static int finish(struct run *run, int started)
 {
 	const bool command = run->options.command != NULL;
@@ -305,6 +319,7 @@ static int finish(struct run *run, int started)
 		fprintf(stderr, "useprobe: samples are in %s\n", run->csv_path);
 	if (run->failed)
 		return command ? EXIT_PROBE_FAILED : EXIT_FAILED;
+	print_answer(run);
 	return command ? run->child.status : 0;
 }
 

@@ -28,16 +28,14 @@ static const char help[] =
 	"      --force            overwrite FILE.csv\n"
 	"      --no-csv           write no file\n"
 	"  -b, --batch            print a table per interval instead of the live view\n"
-	"  -l, --load FILE        follow the load generator's result file (k6 CSV or JSON, JMeter, ...)\n"
+	"  -l, --load FILE        the load generator's result file (k6 CSV or JSON, JMeter, ...): the answer at the end uses it\n"
 	"      --note KEY=VALUE   put a note into the .json (repeatable)\n"
 	"\n"
 	"What to read\n"
 	"      --only LIST        only these resources or collectors (cpu,memory,...)\n"
 	"      --skip LIST        all but these\n"
 	"      --root DIR         read a recorded tree instead of this machine\n"
-	"      --queue NAME=BINARY:ENQUEUE,DEQUEUE   count a queue by two functions of a program\n"
-	"      --conn-max NAME=N  configured size of a connection pool\n"
-	"      --name ADDR:PORT=LABEL                call a dependency by name\n"
+	"      --name ADDR:PORT=LABEL  call a dependency by name (repeatable)\n"
 	"\n"
 	"      --version, --help\n"
 	"\n"
@@ -82,8 +80,6 @@ static const struct option options[] = {
 	{ "only", required_argument, NULL, OPT_ONLY },
 	{ "skip", required_argument, NULL, OPT_SKIP },
 	{ "root", required_argument, NULL, OPT_ROOT },
-	{ "queue", required_argument, NULL, OPT_SETTING },
-	{ "conn-max", required_argument, NULL, OPT_SETTING },
 	{ "name", required_argument, NULL, OPT_SETTING },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
