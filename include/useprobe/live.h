@@ -109,6 +109,7 @@ struct up_live {
 	char speed[16]; /* replay: "10x" */
 	char position[48]; /* replay: "tick 3 of 40" */
 	char filter[UP_LIVE_TEXT]; /* substring, "" = all */
+	char focus[512]; /* target whose rows come first, "" = none */
 	char input[UP_LIVE_TEXT]; /* what is being typed */
 	char message[UP_LIVE_TEXT * 2]; /* answer to the last key, shown until the next one */
 	uint64_t selected; /* id of a line, 0 = none: the view stays at its top */

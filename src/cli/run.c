@@ -71,6 +71,14 @@ static int target_failed(const char *message)
 	return -ENOENT;
 }
 
+static bool is_target(const struct run *run, const char *name)
+{
+	for (size_t i = 0; i < run->targets.count; i++)
+		if (strcmp(run->targets.items[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static int open_targets(struct run *run)
 {
 	const struct run_options *o = &run->options;
@@ -90,6 +98,10 @@ static int open_targets(struct run *run)
 		r = up_targets_add_pid(&run->targets, &run->source, &run->arena, o->pid, message, sizeof(message));
 		if (r < 0)
 			return target_failed(message);
+	}
+	if (o->focus && !is_target(run, o->focus)) {
+		fprintf(stderr, "useprobe: --focus %s: not one of the targets\n", o->focus);
+		return -EINVAL;
 	}
 	if (!o->name_count && !o->pid && !o->host)
 		fputs("useprobe: watching the whole host; `useprobe list` shows what -c NAME can name\n", stderr);

@@ -51,6 +51,7 @@ int run_live_open(struct run *run)
 		fprintf(stderr, "useprobe: %s\n", message);
 	if (r < 0)
 		return r == -ENOTSUP || r == -ENOTTY ? 0 : r;
+	snprintf(run->live->live.focus, sizeof(run->live->live.focus), "%s", run->options.focus ? run->options.focus : "");
 	r = watch_terminal(run);
 	if (r == 0)
 		r = up_probe_add_sink(run->probe, (struct up_sink){ .name = "terminal", .self = run->live, .tick = live_tick });

@@ -19,7 +19,7 @@ static const char help[] =
 	"  -p, --pid PID          one process\n"
 	"      --host             the whole machine (the default without -c and -p)\n"
 	"      --wait             do not fail when a NAME is not there yet\n"
-	"      --focus NAME       the target that the live view opens first\n"
+	"      --focus NAME       the target whose rows the live view puts first\n"
 	"\n"
 	"How long, and where to\n"
 	"  -i, --interval TIME    time between rows: 200ms, 1s (default), 1m; 100 ms to 1 h\n"

@@ -253,6 +253,10 @@ static void put_hints(const struct up_live *live, struct up_pen *pen)
 		snprintf(text, sizeof(text), "/ filter: %s (%zu hidden)", live->filter, live->hidden_by_filter);
 		put_segment(pen, text);
 	}
+	if (*live->focus) {
+		snprintf(text, sizeof(text), "t first: %.*s", UP_LIVE_TEXT, live->focus);
+		put_segment(pen, text);
+	}
 	put_segment(pen, live->selected ? "enter open" : "arrows select");
 	put_segment(pen, live->paused ? "space go on" : "space pause");
 	put_segment(pen, sorts[live->sort]);

@@ -10,6 +10,7 @@ static const char *const help[] = {
 	"enter o\topen the row: reasons, method, window, raw figures; Esc closes",
 	"space p\tpause the screen (the CSV goes on), and go on",
 	"s\tsort by attention, utilization, waiting or scope",
+	"t\tbring the rows of the next target to the top",
 	"/\tshow only rows with some text in them; Esc clears",
 	"f left right\tfold the scope of the row, unfold it; F unfolds all",
 	"m\twrite a mark with a text into the CSV",

@@ -33,6 +33,28 @@ static void scroll(struct up_live *live, long delta)
 	live->scroll = to < 0 ? 0 : to > SCROLL_MAX ? SCROLL_MAX : (size_t)to;
 }
 
+/* From one target to the next in the order of the table, then to none. */
+static void next_focus(struct up_live *live, const struct up_table *table)
+{
+	bool passed = !*live->focus;
+
+	for (size_t i = 0; i < table->rows.count; i++) {
+		const char *target = table->rows.items[i].target;
+		bool seen = false;
+
+		for (size_t k = 0; target && k < i && !seen; k++)
+			seen = table->rows.items[k].target && strcmp(table->rows.items[k].target, target) == 0;
+		if (!target || !*target || seen)
+			continue;
+		if (passed) {
+			snprintf(live->focus, sizeof(live->focus), "%s", target);
+			return;
+		}
+		passed = strcmp(target, live->focus) == 0;
+	}
+	*live->focus = '\0';
+}
+
 enum fold { FOLD_TOGGLE, FOLD_CLOSE, FOLD_OPEN };
 
 static void fold(struct up_live *live, const struct up_table *table, enum fold what)
@@ -292,6 +314,9 @@ static enum up_live_action key_table(struct up_live *live, const struct up_table
 		return UP_ACTION_NONE;
 	case 's':
 		live->sort = (live->sort + 1) % UP_SORT_COUNT;
+		return UP_ACTION_NONE;
+	case 't':
+		next_focus(live, table);
 		return UP_ACTION_NONE;
 	case '/':
 		begin_input(live, UP_LIVE_FILTER, live->filter);

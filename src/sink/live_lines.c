@@ -105,6 +105,24 @@ static void order_rows(const struct up_live *live, const struct up_table *table,
 		order[i] = entries[i].row;
 }
 
+/* Brings the rows of the focus to the front; both halves keep their order. */
+static void focus_rows(const struct up_live *live, const struct up_table *table, size_t *order)
+{
+	size_t others[UP_ROWS_MAX], front = 0, back = 0;
+
+	if (!*live->focus)
+		return;
+	for (size_t i = 0; i < table->rows.count; i++) {
+		const char *target = table->rows.items[order[i]].target;
+
+		if (target && strcmp(target, live->focus) == 0)
+			order[front++] = order[i];
+		else
+			others[back++] = order[i];
+	}
+	memcpy(order + front, others, back * sizeof(*others));
+}
+
 static bool is_folded(const struct up_live *live, uint64_t id)
 {
 	for (size_t i = 0; i < live->fold_count; i++)
@@ -137,6 +155,7 @@ static void make_lines(struct up_live *live, const struct up_table *table)
 
 	up_labels_find(table, &labels);
 	order_rows(live, table, order);
+	focus_rows(live, table, order);
 	live->line_count = live->hidden_by_filter = 0;
 	for (size_t i = 0; i < table->rows.count; i++) {
 		const struct up_row *row = &table->rows.items[order[i]];

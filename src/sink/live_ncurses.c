@@ -50,8 +50,10 @@ static void choose_attrs(struct up_screen *screen, bool colours)
 	for (size_t i = 0; i < UP_COUNT(colour_of); i++) {
 		const short pair = (short)(i + 1);
 
-		if (init_pair(pair, colour_of[i].colour, -1) != ERR)
-			screen->pairs[colour_of[i].attr] = pair;
+		if (init_pair(pair, colour_of[i].colour, -1) == ERR)
+			continue;
+		screen->pairs[colour_of[i].attr] = pair;
+		screen->attrs[colour_of[i].attr] &= ~A_UNDERLINE;
 	}
 }
 

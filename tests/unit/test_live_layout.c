@@ -598,6 +598,36 @@ static void sorts(void **state)
 	assert_true(find(screen, " listen ") < find(screen, "memory    host"));
 }
 
+static void targets_take_turns(void **state)
+{
+	static const char *const targets[] = { "api", NULL, "db", "api" };
+	struct screen *screen = *state;
+
+	for (size_t i = 0; i < UP_COUNT(targets); i++)
+		add(screen, &(struct up_row){ .scope = UP_SCOPE_CGROUP,
+				    .resource = i == 3 ? "memory" : "cpu",
+				    .name = i == 2 ? "/db" : "/api",
+				    .target = targets[i],
+				    .utilization = up_value(0.9 - 0.2 * (double)i),
+				    .state = UP_OK });
+	commit(screen, 0);
+	draw(screen);
+	assert_int_equal(screen->live.lines[0].row, 0);
+	key(screen, 't');
+	assert_string_equal(screen->live.focus, "api");
+	assert_int_equal(screen->live.lines[0].row, 0);
+	assert_int_equal(screen->live.lines[1].row, 3);
+	key(screen, 't');
+	assert_int_equal(screen->live.lines[0].row, 2);
+	assert_int_equal(screen->live.lines[1].row, 0);
+	assert_shows(screen, "t first: db");
+	key(screen, 't');
+	assert_string_equal(screen->live.focus, "");
+	screen->columns = 120;
+	draw(screen);
+	assert_shows(screen, "TARGET");
+}
+
 static void load_line(void **state)
 {
 	struct screen *screen = *state;
@@ -684,6 +714,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(filters, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(sorts, setup, teardown),
+		cmocka_unit_test_setup_teardown(targets_take_turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(load_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_thousand_rows, setup, teardown),
 	};
