@@ -97,7 +97,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) | $(SKELS)
 
 $(B)/fuzz/fuzz_lab_%: tests/fuzz/fuzz_lab_%.c $(LAB_SRC)
 	$(say) FUZZ $@
-	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(filter-out src/lab/main.c,$(LAB_SRC)) -lm
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(filter-out src/lab/main.c,$(LAB_SRC)) -ljansson -lm
 
 # The load readers and the analysis stand alone, so their fuzz target is quick to build.
 FUZZ_LOAD_SRC := $(filter src/load/% src/analysis/% src/rows/% src/source/scan.c,$(LIB_SRC))
@@ -137,13 +137,19 @@ help:                   ## this list
 	$(Q)awk -F '##' '/^##@/ {printf "\n%s\n", substr($$0, 5); next} /^[a-z-]+:.*##/ {split($$1, t, ":"); printf "  %-14s %s\n", t[1], $$2}' $(firstword $(MAKEFILE_LIST))
 
 ##@ tests
-.PHONY: tests check check-live check-vm test check-asan check-tsan check-valgrind fuzz
+.PHONY: tests scenarios scenarios-full check check-live check-vm test check-asan check-tsan check-valgrind fuzz
 tests: $(TESTS)
 check: all tests        ## unit and golden tests: offline, unprivileged, under a minute
 	$(Q)B=$(B) bash tests/run.sh unit
 
 check-live: all         ## tests against the real kernel, sockets, terminals, containers; each skips with its reason
 	$(Q)B=$(B) bash tests/run.sh live
+
+scenarios: all          ## every lab scenario once: truth, answer, runner-up (minutes)
+	$(Q)B=$(B) bash tests/scenarios/run.sh 1
+
+scenarios-full: all     ## DRAWS draws of every scenario (default 5): right, unknown, confidently wrong (an hour)
+	$(Q)B=$(B) bash tests/scenarios/run.sh $(or $(DRAWS),5)
 
 check-vm: all           ## real cgroup-v2 kernels under qemu (minutes)
 	$(Q)B=$(B) bash tests/run.sh vm

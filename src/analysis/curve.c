@@ -68,6 +68,12 @@ static int find_in(const struct up_load *load, struct up_curve *curve, size_t fi
 		return -ENOMEM;
 	for (size_t i = first; i < last; i++)
 		cells[i - first] = by_users ? (double)second[i].users : (double)second[i].starts + (double)second[i].dropped;
+	/* The last answers come when nothing is offered any more, and the last second of the plan is seldom a whole one: together they
+	 * would look like a slow step. */
+	while (!by_users && last > first + 1 && cells[last - first - 1] == 0)
+		last--;
+	if (!by_users && last > first + 1 && cells[last - first - 1] < cells[last - first - 2])
+		last--;
 	n = by_users ? up_steps_find_levels(cells, last - first, spans) : up_steps_find(cells, last - first, spans);
 	free(cells);
 	for (int i = 0; i < n; i++) {

@@ -3,14 +3,16 @@
 #include <string.h>
 
 #include "lab.h"
+#include "scenario.h"
 
 static const char usage[] =
-	"usage: uselab serve|db|load|burn [OPTION]...\n"
+	"usage: uselab serve|db|load|burn|scenario [OPTION]...\n"
 	"\n"
 	"  serve   an HTTP server whose bottleneck is chosen: CPU, workers, lock, pool, disk, memory, freeze\n"
 	"  db      a database that serve can ask, with its own workers and service time\n"
 	"  load    a load generator, open and closed loop, that says what it could not send\n"
 	"  burn    a neighbour that takes CPU time and serves nobody\n"
+	"  scenario  server, database, load, useprobe and its answer, end to end\n"
 	"\n"
 	"Try `uselab serve --help`. Every sub-command counts what it does exactly, so that a measurement from outside can be checked.\n";
 
@@ -24,6 +26,7 @@ int main(int argc, char **argv)
 		{ "db", lab_db_main },
 		{ "load", lab_load_main },
 		{ "burn", lab_burn_main },
+		{ "scenario", lab_scenario_main },
 	};
 
 	if (argc < 2) {
@@ -41,6 +44,6 @@ int main(int argc, char **argv)
 		puts("uselab " UP_VERSION);
 		return 0;
 	}
-	fprintf(stderr, "uselab: no sub-command `%s`; there are: serve, db, load, burn\n", argv[1]);
+	fprintf(stderr, "uselab: no sub-command `%s`; there are: serve, db, load, burn, scenario\n", argv[1]);
 	return 2;
 }

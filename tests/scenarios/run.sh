@@ -1,0 +1,24 @@
+#!/bin/bash
+# Runs lab scenarios one after the other and counts the answers. usage: run.sh [DRAWS] [FIRST_SEED] [NAME...]
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+draws=${1:-1} first=${2:-1}
+shift $(($# < 2 ? $# : 2))
+names=("$@")
+[ ${#names[@]} -gt 0 ] || mapfile -t names < <("$B/uselab" scenario --list | awk '{print $1}')
+right=0 unknown=0 wrong=0 failed=0
+for name in "${names[@]}"; do
+	for seed in $(seq "$first" $((first + draws - 1))); do
+		"$B/uselab" scenario "$name" --seed "$seed"
+		case $? in
+		0) right=$((right + 1)) ;;
+		3) unknown=$((unknown + 1)) ;;
+		4) wrong=$((wrong + 1)) ;;
+		77) exit 77 ;;
+		*) failed=$((failed + 1)) ;;
+		esac
+	done
+done
+echo "$right right, $unknown unknown, $wrong confidently wrong, $failed could not be run"
+[ $((wrong + failed)) = 0 ]
