@@ -14,6 +14,7 @@ static const struct {
 	{ "report", up_cli_report },
 	{ "replay", up_cli_replay },
 	{ "mark", up_cli_mark },
+	{ "list", up_cli_list },
 	{ "doctor", up_cli_doctor },
 };
 
