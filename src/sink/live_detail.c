@@ -187,31 +187,41 @@ static bool is_told_elsewhere(const char *pair, size_t key_len)
 	return false;
 }
 
-/* key=value pairs, side by side where they fit. */
+/* The pair at PAIR as "key = value", decoded. false when it stands elsewhere already. */
+static bool pair_text(const char *pair, char *ret, size_t size)
+{
+	const size_t len = strcspn(pair, ";"), key_len = strcspn(pair, "=;");
+	char key[128], value[1024];
+
+	if (is_told_elsewhere(pair, key_len) || key_len >= sizeof(key))
+		return false;
+	snprintf(key, sizeof(key), "%.*s", (int)key_len, pair);
+	if (!up_detail_get(pair, key, value, sizeof(value)))
+		snprintf(value, sizeof(value), "%.*s", (int)(len - key_len), pair + key_len);
+	snprintf(ret, size, "%s = %s", key, value);
+	return true;
+}
+
+/* Pairs side by side where they fit; what is wider than the screen gets lines of its own. */
 static void put_pairs(struct page *page, const char *detail)
 {
 	struct up_pen pen = { 0 };
 	bool begun = false;
 
 	for (const char *p = detail; p && *p; p += strcspn(p, ";"), p += *p == ';') {
-		const size_t len = strcspn(p, ";"), key_len = strcspn(p, "=;");
-		char key[128], value[1024], text[1200], safe[2400];
-		unsigned width, rest;
+		char text[1200], safe[4800];
+		unsigned width;
 
-		if (is_told_elsewhere(p, key_len) || key_len >= sizeof(key))
+		if (!pair_text(p, text, sizeof(text)))
 			continue;
-		snprintf(key, sizeof(key), "%.*s", (int)key_len, p);
-		if (!up_detail_get(p, key, value, sizeof(value)))
-			snprintf(value, sizeof(value), "%.*s", (int)(len - key_len), p + key_len);
-		snprintf(text, sizeof(text), "%s = %s", key, value);
 		width = (unsigned)up_terminal_width(up_terminal_text(text, page->caps.utf8, safe, sizeof(safe)));
-		rest = begun ? up_pen_room(&pen) : 0;
-		if (!begun || rest < (width > PAIR_COLUMNS ? width : PAIR_COLUMNS)) {
-			if (width + LABEL_COLUMNS > page->grid->columns) {
-				put_wrapped(page, begun ? "" : "raw figures", text);
-				begun = false;
-				continue;
-			}
+		if (width + LABEL_COLUMNS > page->grid->columns) {
+			put_wrapped(page, begun ? "" : "raw figures", text);
+			pen = (struct up_pen){ 0 };
+			begun = true;
+			continue;
+		}
+		if (up_pen_room(&pen) < (width > PAIR_COLUMNS ? width : PAIR_COLUMNS)) {
 			pen = next_line(page);
 			put_label(&pen, begun ? "" : "raw figures");
 		}
