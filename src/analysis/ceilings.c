@@ -9,7 +9,8 @@
 #include "attribution_internal.h"
 
 static const double spread_min = 1.5; /* rates must differ by this before a line can be laid through the good steps */
-static const double serves_min_share = 0.5; /* of a pool's busy threads that must follow the rate; else it serves something else */
+static const double serves_min_share =
+	0.5; /* of a pool's busy threads that must follow the rate; else it serves something else */
 enum { SUBJECTS_MAX = 16 };
 
 /* Busy servers against rate in the good steps. */
@@ -27,8 +28,9 @@ static double median_hold_s(const double *x, const double *busy, size_t n)
 	return up_median(hold, n);
 }
 
-/* busy = background + D x by least squares, the background not below 0. */
-static struct fit fit_line(const double *x, const double *busy, size_t n)
+/* busy = background + D x by least squares, the background not below 0. Only for the CPU: threads and connections that wait for something inside are
+ * busy more than in proportion just below the knee, which a line would take for a longer D. */
+static struct fit fit_line(const double *x, const double *busy, size_t n, bool background)
 {
 	double sx = 0, sy = 0, sxx = 0, sxy = 0, lo = INFINITY, hi = 0, most = 0, count = (double)n;
 	struct fit fit = { .serves = true };
@@ -48,7 +50,10 @@ static struct fit fit_line(const double *x, const double *busy, size_t n)
 	fit.d_s = (count * sxy - sx * sy) / (count * sxx - sx * sx);
 	fit.background = (sy - fit.d_s * sx) / count;
 	fit.serves = fit.d_s * hi >= serves_min_share * most;
-	if (fit.background < 0) {
+	if (!background) {
+		fit.background = 0;
+		fit.d_s = median_hold_s(x, busy, n);
+	} else if (fit.background < 0) {
 		fit.background = 0;
 		fit.d_s = sxy / sxx;
 	}
@@ -57,7 +62,8 @@ static struct fit fit_line(const double *x, const double *busy, size_t n)
 
 static bool has_servers(enum up_station_kind kind)
 {
-	return kind == UP_STATION_WORKERS || kind == UP_STATION_CPU || kind == UP_STATION_CONNECTIONS || kind == UP_STATION_DEPENDENCY;
+	return kind == UP_STATION_WORKERS || kind == UP_STATION_CPU || kind == UP_STATION_CONNECTIONS ||
+	       kind == UP_STATION_DEPENDENCY;
 }
 
 static void name_it(const struct up_comparison *c, const struct up_station *station, struct up_ceiling *ret)
@@ -91,13 +97,16 @@ static bool ceiling_of(const struct up_comparison *c, const struct up_station *s
 	}
 	if (n < UP_GOOD_MIN)
 		return false;
-	fit = fit_line(x, busy, n);
+	fit = fit_line(x, busy, n, station->kind == UP_STATION_CPU);
 	if (!fit.serves || !(fit.d_s > 0))
 		return false;
-	*ret = (struct up_ceiling){ .servers = NAN, .background = fit.background, .hold_good_ms = fit.d_s * 1e3, .ceiling_per_s = NAN };
+	*ret = (struct up_ceiling){
+		.servers = NAN, .background = fit.background, .hold_good_ms = fit.d_s * 1e3, .ceiling_per_s = NAN
+	};
 	name_it(c, station, ret);
 	/* How many connections a pool may open shows only when it is full. */
-	if (station->kind == UP_STATION_CONNECTIONS && station->limit_track == SIZE_MAX && !(station->utilization >= c->rules->full_min))
+	if (station->kind == UP_STATION_CONNECTIONS && station->limit_track == SIZE_MAX &&
+		!(station->utilization >= c->rules->full_min))
 		return true;
 	if (station->servers > 0) {
 		ret->servers = station->servers;
@@ -146,30 +155,34 @@ static bool is_suspect(const struct up_attribution *a, const struct up_ceiling *
 	       strcmp(a->suspect.target, ceiling->target) == 0;
 }
 
-int up_ceilings_find(const struct up_attribution_input *input, const struct up_attribution *attribution, struct up_ceiling *ret, size_t max)
+int up_ceilings_find(
+	const struct up_attribution_input *input, const struct up_attribution *attribution, struct up_ceiling *ret, size_t max)
 {
 	struct up_subject subjects[SUBJECTS_MAX];
 	const size_t n_subjects = up_subjects(input->recording, subjects, SUBJECTS_MAX);
-	int64_t (*good)[2] = calloc(UP_GOOD_MAX, sizeof(*good)), bad[2] = { 0, 0 };
+	int64_t(*good)[2] = calloc(UP_GOOD_MAX, sizeof(*good)), bad[2] = { 0, 0 };
 	double first_x = NAN;
-	size_t n_good, count = 0;
+	size_t n_good, count = 0, first = 0;
 	int r = good ? 0 : -ENOMEM;
 
 	n_good = good ? windows_of(input, good, bad) : 0;
-	for (size_t i = 0; r == 0 && n_good > 0 && i < n_subjects; i++) {
+	for (size_t i = 0; input->target && i < n_subjects; i++)
+		if (subjects[i].target && strcmp(subjects[i].target, input->target) == 0)
+			first = i;
+	/* The target whose requests the rates count comes first; the others follow, in its currency. */
+	for (size_t k = 0; r == 0 && n_good > 0 && k < n_subjects; k++) {
+		const size_t i = (first + k) % n_subjects;
 		struct up_comparison c;
 
-		if (input->target && i == 0 && subjects[i].target && strcmp(subjects[i].target, input->target) != 0)
-			continue;
 		r = up_comparison_make(&c, input->recording, &subjects[i], input->rules ? input->rules : &up_rules_default, bad,
-			(const int64_t (*)[2])good, n_good);
+			(const int64_t(*)[2])good, n_good);
 		if (r < 0)
 			break;
 		if (isnan(first_x))
 			first_x = up_good_states_median(&c, x_of);
-		for (size_t k = 0; k < c.bad.n_stations && count < max; k++)
-			if (has_servers(c.bad.at[k].kind) &&
-				ceiling_of(&c, &c.bad.at[k], first_x / up_good_states_median(&c, x_of), &ret[count])) {
+		for (size_t s = 0; s < c.bad.n_stations && count < max; s++)
+			if (has_servers(c.bad.at[s].kind) &&
+				ceiling_of(&c, &c.bad.at[s], first_x / up_good_states_median(&c, x_of), &ret[count])) {
 				ret[count].suspect = is_suspect(attribution, &ret[count]);
 				count++;
 			}

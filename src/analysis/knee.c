@@ -146,7 +146,8 @@ static void set_interval(const struct up_curve *curve, const struct up_ladder_or
 		knee->good_per_s = curve->step[knee->good].offered_per_s;
 }
 
-/* Latencies of STEP against the slowest good step: did the server itself get slower? Unknown without good steps. */
+/* Latencies of STEP against the slowest good step before it (one behind it may still drain what it left): did the server itself get slower? Unknown without
+ * good steps. */
 static bool within_good_band(const struct up_curve *curve, const struct up_step *step)
 {
 	double p50 = 0, p95 = 0, service = 0;
@@ -155,7 +156,7 @@ static bool within_good_band(const struct up_curve *curve, const struct up_step 
 	for (size_t i = 0; i < curve->n; i++) {
 		const struct up_step *good = &curve->step[i];
 
-		if (good->verdict != UP_STEP_GOOD || good->latency.n == 0)
+		if (good->verdict != UP_STEP_GOOD || good->latency.n == 0 || good > step)
 			continue;
 		known = true;
 		p50 = fmax(p50, good->latency.q[UP_P50].ms);

@@ -155,18 +155,21 @@ static bool has_inside(enum up_station_kind kind)
 static bool is_symptom_of(const struct choice *second, const struct choice *first)
 {
 	return up_station_inside(second->suspect.kind, first->suspect.kind) &&
-	       (isnan(second->suspect.hold_good_ms) || second->suspect.hold_bad_ms > held_longer_min * second->suspect.hold_good_ms);
+	       (isnan(second->suspect.hold_good_ms) ||
+		       second->suspect.hold_bad_ms > held_longer_min * second->suspect.hold_good_ms);
 }
 
 static void note_symptom(struct up_attribution *a, const struct up_suspect *s)
 {
 	if (s->kind == UP_STATION_WORKERS)
-		up_add_symptom(a, "%s %s: %.3g requests wait in front of its %.3g threads (%.3g before), each held %.4g ms instead of %.4g ms",
+		up_add_symptom(a,
+			"%s %s: %.3g requests wait in front of its %.3g threads (%.3g before), each held %.4g ms instead of %.4g ms",
 			s->resource, s->name, s->waiting, s->servers, or_zero(s->waiting_good), s->hold_bad_ms, s->hold_good_ms);
 	else if (s->kind == UP_STATION_CONNECTIONS)
-		up_add_symptom(a, "connections to %s: %.3g in use of %.3g open, %.3g requests wait for one; held %.4g ms instead of %.4g ms",
-			s->name, s->hold_bad_ms > 0 ? s->utilization * s->servers : NAN, s->servers, or_zero(s->waiting), s->hold_bad_ms,
-			s->hold_good_ms);
+		up_add_symptom(a,
+			"connections to %s: %.3g in use of %.3g open, %.3g requests wait for one; held %.4g ms instead of %.4g ms",
+			s->name, s->hold_bad_ms > 0 ? s->utilization * s->servers : NAN, s->servers, or_zero(s->waiting),
+			s->hold_bad_ms, s->hold_good_ms);
 }
 
 static void set_unknown(struct up_attribution *a, enum up_bottleneck_verdict verdict)
@@ -189,14 +192,37 @@ static void nothing_explains(const struct level *level, const struct choice *bes
 	a->runner_up = best->suspect;
 }
 
-static void decide(const struct up_comparison *c, const struct choice *first, const struct choice *second, struct up_attribution *a)
+/* Why FIRST is the verdict, in its own figures. */
+static void give_reason(const struct choice *first, struct up_attribution *a)
+{
+	const struct up_suspect *s = &first->suspect;
+	char *text = a->reason;
+	const size_t size = sizeof(a->reason);
+
+	if (s->kind == UP_STATION_WORKERS && s->limit)
+		up_say(text, size,
+			"all %.3g threads are busy (%.0f %%) and each request holds one no longer than before; %.3g requests wait for one",
+			s->servers, 100 * s->utilization, s->waiting);
+	else if (s->kind == UP_STATION_CONNECTIONS && s->limit)
+		up_say(text, size,
+			"all %.3g connections are in use (%.0f %%) and each request holds one no longer than before; %.3g requests wait for one",
+			s->servers, 100 * s->utilization, or_zero(s->waiting));
+	else if (s->kind == UP_STATION_DEPENDENCY)
+		up_say(text, size, "it answers after %.4g ms instead of %.4g ms a request", s->hold_bad_ms, s->hold_good_ms);
+	else if (!isnan(s->waiting))
+		up_say(text, size, "%.3g requests or tasks wait there (%.3g before)", s->waiting, or_zero(s->waiting_good));
+}
+
+static void decide(
+	const struct up_comparison *c, const struct choice *first, const struct choice *second, struct up_attribution *a)
 {
 	a->verdict = UP_BOTTLENECK_RESOURCE;
 	a->has_suspect = true;
 	a->suspect = first->suspect;
 	if (a->suspect.kind == UP_STATION_UNREAD) {
 		set_unknown(a, UP_BOTTLENECK_UNKNOWN);
-		up_say(a->reason, sizeof(a->reason), "requests wait unread in the socket (%.3g of them) and no thread that should read them was seen full",
+		up_say(a->reason, sizeof(a->reason),
+			"requests wait unread in the socket (%.3g of them) and no thread that should read them was seen full",
 			a->suspect.waiting);
 	} else if (a->suspect.kind == UP_STATION_CPU) {
 		up_walk_name_cpu(c, &first->station, &a->suspect, a->reason, sizeof(a->reason));
@@ -204,6 +230,8 @@ static void decide(const struct up_comparison *c, const struct choice *first, co
 			a->verdict = UP_BOTTLENECK_UNKNOWN;
 			a->has_suspect = false;
 		}
+	} else {
+		give_reason(first, a);
 	}
 	if (second->found) {
 		a->has_runner_up = true;
@@ -213,8 +241,9 @@ static void decide(const struct up_comparison *c, const struct choice *first, co
 		first->suspect.growth_ms >= c->rules->clear_min * second->suspect.growth_ms)
 		return;
 	set_unknown(a, UP_BOTTLENECK_UNKNOWN);
-	up_say(a->reason, sizeof(a->reason), "two stations explain the growth about equally: %s %s (+%.4g ms) and %s %s (+%.4g ms)",
-		a->suspect.resource, a->suspect.name, first->suspect.growth_ms, second->suspect.resource, second->suspect.name,
+	up_say(a->reason, sizeof(a->reason),
+		"two stations explain the growth about equally: %s %s (+%.4g ms) and %s %s (+%.4g ms)", a->suspect.resource,
+		a->suspect.name, first->suspect.growth_ms, second->suspect.resource, second->suspect.name,
 		second->suspect.growth_ms);
 }
 
@@ -228,14 +257,15 @@ static bool step_into(const struct up_rules *rules, const struct choice *first, 
 		set_unknown(a, UP_BOTTLENECK_UNKNOWN);
 		a->has_suspect = true;
 		a->suspect = *s;
-		up_say(a->reason, sizeof(a->reason), "%s %s grew most (+%.4g ms), but it is neither full (utilization %.2f) nor held longer than before",
+		up_say(a->reason, sizeof(a->reason),
+			"%s %s grew most (+%.4g ms), but it is neither full (utilization %.2f) nor held longer than before",
 			s->resource, s->name, s->growth_ms, s->utilization);
 		return false;
 	}
 	note_symptom(a, s);
-	*level = (struct level){ .kind = s->kind,
-		.growth_ms = isnan(longer_ms) ? s->growth_ms : longer_ms,
-		.name = a->walk[a->n_walk - 1].name };
+	*level = (struct level){
+		.kind = s->kind, .growth_ms = isnan(longer_ms) ? s->growth_ms : longer_ms, .name = a->walk[a->n_walk - 1].name
+	};
 	return true;
 }
 

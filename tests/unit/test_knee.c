@@ -107,6 +107,49 @@ static void a_rising_queue_is_bad_before_anything_is_lost(void **state)
 	assert_int_equal(s[1].why, UP_BAD_RISING);
 }
 
+/* Steps of 6 s at 50, 100 and 200/s; answers of the last one wait up to 2 s. Behind the last start the run only drains. */
+static void draining_is_no_step(void **state)
+{
+	char *text = malloc(1 << 17);
+	size_t used = (size_t)sprintf(text, "planned_s,sent_s,end_s,status,vu,step\n");
+	struct up_curve curve;
+	struct up_load load;
+
+	(void)state;
+	for (int step = 0; step < 3; step++) {
+		const int rate = 50 << step;
+
+		for (int i = 0; i < rate * 6; i++) {
+			const double at = 1800000000.75 + 6 * step + (double)i / rate;
+
+			used += (size_t)sprintf(text + used, "%.6f,%.6f,%.6f,200,1,%d\n", at, at,
+				at + (step == 2 ? 0.01 + i * 0.0016 : 0.005), step + 1);
+		}
+	}
+	assert_int_equal(load_bytes(&load, text, used, NULL), 0);
+	assert_int_equal(up_load_count(&load), 0);
+	assert_int_equal(up_curve_build(&load, &up_curve_defaults, &curve), 0);
+	assert_int_equal(curve.n, 3);
+	assert_near(curve.step[2].offered_per_s, 200, 1, "the last step ends with the last start");
+	up_curve_done(&curve);
+	up_load_done(&load);
+	free(text);
+}
+
+static void what_drains_is_no_yardstick(void **state)
+{
+	struct up_step s[] = { open_step(100, 100, 0.5, 0, 5, 7), open_step(200, 200, 1, 0, 5, 7),
+		open_step(400, 252, 900, 1200, 900, 1600), open_step(500, 250, 900, 1200, 900, 1600),
+		open_step(50, 52, 600, 0, 900, 1600) };
+	struct up_knee knee;
+
+	(void)state;
+	s[2].dropped_settled = 700;
+	knee = find(s, 5, UP_MODEL_OPEN);
+	assert_int_equal(knee.verdict, UP_KNEE_FOUND);
+	assert_false(knee.generator_bound);
+}
+
 static void quick_errors_are_no_answers(void **state)
 {
 	struct up_step s[] = { open_step(100, 100, 1, 0, 5, 7), open_step(200, 200, 1, 0, 5, 7), open_step(300, 300, 1, 0, 5, 7),
@@ -457,6 +500,8 @@ int main(void)
 		cmocka_unit_test(not_reached),
 		cmocka_unit_test(one_bad_step_needs_a_second),
 		cmocka_unit_test(a_rising_queue_is_bad_before_anything_is_lost),
+		cmocka_unit_test(draining_is_no_step),
+		cmocka_unit_test(what_drains_is_no_yardstick),
 		cmocka_unit_test(quick_errors_are_no_answers),
 		cmocka_unit_test(generator_is_accused_only_with_an_alibi),
 		cmocka_unit_test(too_few_samples),
