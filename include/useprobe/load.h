@@ -70,6 +70,15 @@ struct up_load_traits {
 	bool failures_missing; /* failed requests have no row at all (or only some have) */
 };
 
+/* Figures of a file that holds no requests but the tool's own summary. NAN and failed_known tell what it left out. */
+struct up_told {
+	bool known, failed_known;
+	uint64_t n, failed;
+	double mean_ms, sd_ms, min_ms, max_ms, ms[UP_QUANTILES];
+};
+/* The same as a summary: no ranks, nothing that was not told. */
+void up_told_summary(const struct up_told *told, struct up_summary *ret_summary);
+
 struct up_load_file {
 	char path[UP_LOAD_PATH_BYTES];
 	struct up_load_traits traits; /* of the format, with what this file told otherwise */
@@ -92,6 +101,7 @@ struct up_load_file {
 	int64_t first_start_us, first_end_us, last_end_us; /* valid when n_points > 0 */
 	int64_t max_late_us;
 	uint64_t n_late;
+	struct up_told told; /* of a summary-only format */
 	struct up_summary summary; /* only with several files; n = 0 else */
 };
 

@@ -138,7 +138,7 @@ static int cut(struct up_latency *latency, const struct latency_args *args)
 			return wrong("--to wants a time", args->to);
 		select.to_us += absolute ? 0 : load->first_start_us;
 	}
-	if (!args->from && !args->to)
+	if ((!args->from && !args->to) || up_points_total(&load->points) == 0)
 		return 0;
 	if (up_load_cut(load, &select, &latency->left_out) < 0 || up_load_count(load) < 0) {
 		fprintf(stderr, "useprobe: out of memory\n");
@@ -230,6 +230,23 @@ static int compute_whole(struct up_latency *latency, const struct latency_args *
 	return r;
 }
 
+/* Failures that the files count without saying which requests they were. */
+static void count_failures(struct up_latency *latency)
+{
+	const struct up_load *load = &latency->load;
+
+	latency->failed_total_known = true;
+	for (unsigned i = 0; i < load->n_files; i++) {
+		const struct up_load_file *file = &load->file[i];
+
+		if (!file->failed_known && file->failed_elsewhere == 0)
+			latency->failed_total_known = false;
+		latency->failed_total += file->failed_elsewhere;
+	}
+	if (load->failed_known)
+		latency->failed_total = latency->summary.failed;
+}
+
 static int compute(struct up_latency *latency, const struct latency_args *args)
 {
 	struct up_summary *files = calloc(latency->load.n_files, sizeof(*files));
@@ -253,7 +270,44 @@ static int compute(struct up_latency *latency, const struct latency_args *args)
 		r = up_model_recognise(&latency->load, &latency->guess);
 	if (r == 0)
 		r = compute_names(latency);
-	return r < 0 ? r : compute_whole(latency, args);
+	if (r == 0)
+		r = compute_whole(latency, args);
+	if (r == 0)
+		count_failures(latency);
+	return r;
+}
+
+/* Files that hold only the tool's own summary: it is passed on as told. Of several the counts add up, the percentiles do not. */
+static int take_told(struct up_latency *latency, const struct latency_args *args)
+{
+	struct up_load *load = &latency->load;
+	struct up_told all = load->file[0].told;
+
+	for (unsigned i = 0; i < load->n_files; i++) {
+		up_told_summary(&load->file[i].told, &load->file[i].summary);
+		if (i == 0)
+			continue;
+		all.mean_ms = (all.mean_ms * (double)all.n + load->file[i].told.mean_ms * (double)load->file[i].told.n) /
+			      (double)(all.n + load->file[i].told.n);
+		all.n += load->file[i].told.n;
+		all.failed += load->file[i].told.failed;
+		all.failed_known = all.failed_known && load->file[i].told.failed_known;
+		all.max_ms = fmax(all.max_ms, load->file[i].told.max_ms);
+		all.min_ms = fmin(all.min_ms, load->file[i].told.min_ms);
+		all.sd_ms = NAN;
+		for (unsigned q = 0; q < UP_QUANTILES; q++)
+			all.ms[q] = NAN;
+	}
+	latency->told = true;
+	latency->requested = args->requests;
+	up_told_summary(&all, &latency->summary);
+	latency->guess.users = NAN;
+	snprintf(latency->guess.reason, sizeof(latency->guess.reason), "a summary does not tell when requests were sent");
+	latency->plan.interval_ms = NAN;
+	snprintf(latency->plan.reason, sizeof(latency->plan.reason), "%s",
+		load->file[0].traits.corrected ? "refused: the tool has corrected these latencies already"
+					       : "not possible: a summary holds no requests");
+	return 0;
 }
 
 static int run(struct up_latency *latency, struct latency_args *args, char **paths, int n)
@@ -264,7 +318,7 @@ static int run(struct up_latency *latency, struct latency_args *args, char **pat
 		r = cut(latency, args);
 	if (r != 0)
 		return r;
-	r = compute(latency, args);
+	r = up_points_total(&latency->load.points) > 0 ? compute(latency, args) : take_told(latency, args);
 	if (r == -E2BIG)
 		return wrong("--window is too short for the run: more than 100000 windows", NULL);
 	if (r < 0) {

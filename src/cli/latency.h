@@ -27,6 +27,9 @@ struct up_latency {
 	struct up_summary *window_summary; /* owned, [n_windows] */
 	double averaged_ms[UP_QUANTILES]; /* mean of the windows' percentiles: what must not be done */
 	double files_averaged_ms[UP_QUANTILES]; /* the same over the files */
+	bool failed_total_known; /* how many failed, even where not which ones */
+	uint64_t failed_total;
+	bool told; /* summaries only: nothing was computed here */
 	uint64_t requested; /* --requests, 0 not given */
 };
 

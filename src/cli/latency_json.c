@@ -106,7 +106,7 @@ static json_t *names_json(const struct up_latency *latency)
 {
 	json_t *json = json_object();
 
-	for (unsigned i = 1; i < latency->load.names.n; i++) {
+	for (unsigned i = 1; latency->names && i < latency->load.names.n; i++) {
 		json_t *name = latency->names[i].n ? up_json_text(latency->load.names.name[i]) : NULL;
 
 		if (name)
@@ -145,6 +145,8 @@ json_t *up_latency_json(const struct up_latency *latency)
 		json_array_append_new(files, file_json(&load->file[i]));
 		skipped += load->file[i].skipped_lines;
 	}
+	if (latency->failed_total_known)
+		json_object_set_new(json, "failed", json_integer((json_int_t)latency->failed_total));
 	json_object_set_new(json, "dropped", json_integer((json_int_t)latency->dropped));
 	json_object_set_new(
 		json, "completed_of_offered", up_json_number(offered ? (double)latency->summary.n / (double)offered : NAN));
@@ -157,9 +159,10 @@ json_t *up_latency_json(const struct up_latency *latency)
 	json_object_set_new(json, "windows", windows_json(latency));
 	if (latency->n_windows)
 		json_object_set_new(json, "averaged_window_percentiles_ms", averages_json(latency->averaged_ms));
-	if (load->n_files > 1)
+	if (load->n_files > 1 && !latency->told)
 		json_object_set_new(json, "averaged_file_percentiles_ms", averages_json(latency->files_averaged_ms));
 	json_object_set_new(json, "modes", modes_json(latency));
+	json_object_set_new(json, "told_by_tool", json_boolean(latency->told));
 	json_object_set_new(json, "undated", json_boolean(load->undated));
 	json_object_set_new(json, "files", files);
 	json_object_set_new(json, "skipped_lines", json_integer((json_int_t)skipped));

@@ -12,12 +12,14 @@ static void print_head(FILE *out, const struct up_latency *latency)
 	const struct up_load *load = &latency->load;
 	const struct up_summary *s = &latency->summary;
 	uint64_t offered = s->n + latency->dropped;
-	double span_s = (double)(load->last_end_us - load->first_start_us) / 1e6;
+	double span_s = latency->told ? 0 : (double)(load->last_end_us - load->first_start_us) / 1e6;
 
 	fprintf(out, "%" PRIu64 " requests", s->n);
 	if (span_s > 0)
 		fprintf(out, " in %s s (%s/s)", up_figure(span_s).text, up_figure((double)s->n / span_s).text);
-	if (!s->failed_known)
+	if (!s->failed_known && latency->failed_total_known)
+		fprintf(out, ", %" PRIu64 " failed (the file does not say which)", latency->failed_total);
+	else if (!s->failed_known)
 		fprintf(out, ", failed: not in the file");
 	else
 		fprintf(out, ", %" PRIu64 " failed (%.3g %%)", s->failed, s->n ? 100 * (double)s->failed / (double)s->n : 0.0);
@@ -77,7 +79,7 @@ static const char *tail_text(const struct up_summary *s, unsigned i, char *buffe
 static void print_percentiles(FILE *out, const struct up_latency *latency)
 {
 	const struct up_summary *s = &latency->summary;
-	bool ok = s->failed_known && s->failed > 0 && s->ok_only.n > 0, corrected = latency->plan.apply;
+	bool ok = !latency->told && s->failed_known && s->failed > 0 && s->ok_only.n > 0, corrected = latency->plan.apply;
 	char tail[80];
 
 	fprintf(out, "\n%-8s %12s%s%s %12s\n", "", "ms", ok ? "   ok only ms" : "", corrected ? " corrected ms" : "", "slower");
@@ -95,6 +97,10 @@ static void print_percentiles(FILE *out, const struct up_latency *latency)
 	fprintf(out, "\n%-8s %12s", "mean", up_figure(s->mean_ms).text);
 	if (ok)
 		fprintf(out, " %12s", up_figure(s->ok_only.mean_ms).text);
+	if (latency->told) {
+		fprintf(out, "\nas the tool printed them: a summary holds no requests, so nothing was computed here\n");
+		return;
+	}
 	fprintf(out, "   the mean is the latency of nobody: %.3g %% of the requests are at or below it\n", 100 * s->mean_share);
 	fprintf(out, "nearest rank over all completed requests, failed ones too%s\n",
 		s->exact ? "" : "; from a histogram, each value within 0.1 % (more than two million requests)");
@@ -201,8 +207,9 @@ static void print_files(FILE *out, const struct up_latency *latency)
 		up_cli_clean(base ? base + 1 : latency->load.file[i].path, name, sizeof(name));
 		print_row(out, name, &latency->load.file[i].summary);
 	}
-	print_row(out, "together, merged by counts", &latency->summary);
-	print_averages(out, latency, latency->files_averaged_ms, "files'");
+	print_row(out, latency->told ? "together (no percentiles)" : "together, merged by counts", &latency->summary);
+	if (!latency->told)
+		print_averages(out, latency, latency->files_averaged_ms, "files'");
 }
 
 void up_latency_print(FILE *out, const struct up_latency *latency)
@@ -215,8 +222,10 @@ void up_latency_print(FILE *out, const struct up_latency *latency)
 	for (unsigned i = 0; i < latency->n_thresholds; i++)
 		fprintf(out, "%sat most %s ms: %.5g %%\n", i ? "" : "\n", up_figure(latency->threshold_ms[i]).text,
 			100 * latency->threshold_share[i]);
-	print_bars(out, latency);
-	print_names(out, latency);
+	if (!latency->told) {
+		print_bars(out, latency);
+		print_names(out, latency);
+	}
 	if (latency->n_windows)
 		print_windows(out, latency);
 	if (latency->load.n_files > 1)

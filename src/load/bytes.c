@@ -146,7 +146,9 @@ ssize_t up_bytes_read(struct up_bytes *bytes, char *buffer, size_t n)
 		memcpy(buffer, bytes->in, have);
 		memmove(bytes->in, bytes->in + have, bytes->n_in - have);
 		bytes->n_in -= have;
-		return (ssize_t)have;
+		/* more at once: a format is recognised by what the first read gives */
+		r = have < n && bytes->n_in == 0 ? read_some(bytes, buffer + have, n - have) : 0;
+		return r < 0 ? r : (ssize_t)have + r;
 	}
 	return read_some(bytes, buffer, n);
 }

@@ -296,7 +296,7 @@ int up_load_read(struct up_load *load, const char *path, const struct up_load_op
 	while (r > 0);
 	if (r == 0)
 		r = up_reading_finish(reading);
-	if (r == 0 && reading->reader.file->n_points == 0)
+	if (r == 0 && reading->reader.file->n_points == 0 && !reading->reader.file->told.known)
 		r = nothing_in_it(load, reading->reader.file);
 	up_reading_free(reading);
 	return r;
