@@ -183,13 +183,26 @@ static void append(struct up_series *series, const struct up_row *row, const str
 			series->waiting_max = waits[i]->number;
 }
 
+/* Nothing runs and nothing waits. Even an idle machine makes a task wait for some microseconds: a hundredth of a task is nobody. */
+static bool is_quiet(const struct up_row *row)
+{
+	return up_value_ok(row->utilization) && row->utilization.number < IDLE_BELOW && up_value_ok(row->waiting) &&
+	       row->waiting.number < IDLE_BELOW;
+}
+
+/* A rolling figure (the throttled share of the last periods) outlives the load that made it. */
+static bool is_saturated_now(const struct up_row *row)
+{
+	return up_row_saturated_now(row) && !is_quiet(row);
+}
+
 /* Saturation counts in measured time, so that one 5 s window is enough and ten of 100 ms are not. A late source neither adds nor
  * ends a streak; a missed tick ends it. */
 static bool saturated_long_enough(struct up_series *series, const struct up_row *row, const struct up_tick *tick)
 {
 	if (tick->number > series->last_tick + 1)
 		series->saturated_window_ns = 0;
-	if (up_row_saturated_now(row))
+	if (is_saturated_now(row))
 		series->saturated_window_ns += row->window_ns;
 	else if (row->state != UP_STALE)
 		series->saturated_window_ns = 0;
@@ -206,8 +219,7 @@ static enum up_condition condition_of(const struct up_row *row, bool saturated)
 		return UP_COND_SATURATED;
 	if (busy_known && row->utilization.number >= BUSY_FROM)
 		return UP_COND_BUSY;
-	/* Even an idle machine makes a task wait for some microseconds: a hundredth of a task is nobody. */
-	if (busy_known && row->utilization.number < IDLE_BELOW && !up_row_saturated_now(row) &&
+	if (busy_known && row->utilization.number < IDLE_BELOW && !is_saturated_now(row) &&
 		!(up_value_ok(row->waiting) && row->waiting.number >= IDLE_BELOW))
 		return UP_COND_IDLE;
 	if (busy_known || up_value_ok(row->saturation) || up_value_ok(row->waiting) || up_value_ok(row->errors))
@@ -240,7 +252,7 @@ static int commit(struct up_table *table, const struct up_tick *tick, bool recor
 		series = &table->series[table->series_of[i]];
 		/* Two rows of one name in a tick share a series; the first one is its history. */
 		if (series->last_tick == tick->number && series->history_count) {
-			row->condition = recorded ? row->condition : condition_of(row, up_row_saturated_now(row));
+			row->condition = recorded ? row->condition : condition_of(row, is_saturated_now(row));
 			continue;
 		}
 		saturated = saturated_long_enough(series, row, tick);

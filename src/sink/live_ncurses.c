@@ -127,6 +127,11 @@ void up_screen_close(struct up_screen *screen)
 	if (!screen)
 		return;
 	if (screen->screen) {
+		/* A terminal that was resized may show parts of the alternate screen once more when that is left. */
+		if (has_capability("rmcup")) {
+			erase();
+			refresh();
+		}
 		curs_set(1);
 		endwin();
 		delscreen(screen->screen);

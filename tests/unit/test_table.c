@@ -70,6 +70,18 @@ static void conditions(void **state)
 			"throttled share" },
 		{ { .saturation = { 0.24, UP_OK, 0 }, .saturated_at = 0.25, .window_ns = 5 * SECOND }, UP_COND_OK, "below it" },
 		{ { .saturation = { 900, UP_OK, 0 }, .window_ns = 5 * SECOND }, UP_COND_OK, "no rule for this unit" },
+		{ { .utilization = { 0, UP_OK, 0 },
+			  .waiting = { 0, UP_OK, 0 },
+			  .saturation = { 0.85, UP_OK, 0 },
+			  .saturated_at = 0.25,
+			  .window_ns = 5 * SECOND },
+			UP_COND_IDLE, "throttled before, quiet now" },
+		{ { .utilization = { 0, UP_OK, 0 },
+			  .waiting = { 0.4, UP_OK, 0 },
+			  .saturation = { 0.85, UP_OK, 0 },
+			  .saturated_at = 0.25,
+			  .window_ns = 5 * SECOND },
+			UP_COND_SATURATED, "throttled and still waiting" },
 	};
 	struct up_table *table = *state;
 
