@@ -21,7 +21,9 @@ struct widths {
 static struct widths widths_for(unsigned columns)
 {
 	const bool narrow = columns && columns < 76;
-	struct widths widths = { .resource = narrow ? 10 : 13,
+	struct widths widths = { .resource = narrow                     ? 10
+					     : columns && columns < 100 ? 13
+									: 15,
 		.saturation = narrow                     ? 10
 			      : columns && columns < 100 ? 14
 							 : 18,
@@ -102,6 +104,13 @@ static bool put_reason(const struct up_batch *batch, const struct up_row *row, s
 	return true;
 }
 
+static const char *condition_word(const struct up_row *row)
+{
+	if (row->state != UP_OK)
+		return row->state == UP_FIRST ? "init" : up_state_name(row->state);
+	return row->condition == UP_COND_NONE ? "-" : up_condition_name(row->condition);
+}
+
 static void put_row(struct up_batch *batch, const struct up_row *row, const struct up_labels *labels, const struct widths *widths)
 {
 	char number[UP_NUMBER_TEXT];
@@ -116,8 +125,7 @@ static void put_row(struct up_batch *batch, const struct up_row *row, const stru
 	fprintf(batch->out, " %6s", up_value_short(row->waiting, false, number));
 	if (widths->highest)
 		fprintf(batch->out, " %6s", up_value_short(row->waiting_max, true, number));
-	fprintf(batch->out, " %5s %s\n", up_value_short(row->errors, true, number),
-		row->state == UP_OK || row->state == UP_FIRST ? up_condition_name(row->condition) : up_state_name(row->state));
+	fprintf(batch->out, " %5s %s\n", up_value_short(row->errors, true, number), condition_word(row));
 	put_limit(batch, row);
 }
 

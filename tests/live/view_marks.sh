@@ -11,8 +11,9 @@ trap 'kill "${pids[@]}" 2>/dev/null; wait; rm -rf "$dir"' EXIT
 fail() { echo "FAILED: $*"; exit 1; }
 
 "$B/useprobe" --host -b -i 2s -d 30s -o "$dir/a.csv" >/dev/null 2>&1 & pids+=($!)
-for _ in $(seq 50); do [ -S "$dir/run/useprobe/${pids[0]}.sock" ] && break; sleep 0.1; done
-sleep 1
+# Behind the first tick, so that the mark has to wait for the second one.
+for _ in $(seq 100); do [ -e "$dir/a.csv" ] && [ "$(wc -l <"$dir/a.csv")" -gt 1 ] && break; sleep 0.1; done
+sleep 0.5
 "$B/useprobe" mark --pid "${pids[0]}" step 400/s "$(printf 'x;y=1%%\n"q"')" || fail "mark: exit $?"
 "$B/useprobe" mark --pid 1 x 2>/dev/null; [ $? = 2 ] || fail "process 1 is no probe"
 "$B/useprobe" mark 2>/dev/null; [ $? = 2 ] || fail "no text"
@@ -20,7 +21,7 @@ sleep 1
 grep -q "400 bytes" "$dir/err" || fail "the limit is not said"
 # Two probes: which one is meant has to be said.
 "$B/useprobe" --host -b -i 2s -d 30s -o "$dir/b.csv" >/dev/null 2>&1 & pids+=($!)
-for _ in $(seq 50); do [ -S "$dir/run/useprobe/${pids[1]}.sock" ] && break; sleep 0.1; done
+for _ in $(seq 100); do [ -S "$dir/run/useprobe/${pids[1]}.sock" ] && break; sleep 0.1; done
 "$B/useprobe" mark x 2>"$dir/err"; [ $? = 2 ] || fail "two probes and no choice"
 grep -q "  ${pids[0]}  " "$dir/err" && grep -q "  ${pids[1]}  " "$dir/err" || fail "the probes are not listed"
 "$B/useprobe" mark -p "${pids[1]}" second || fail "mark of the second probe"
