@@ -55,7 +55,9 @@ run() {
 	host=$(total "$csv" host run_delay_s_per_s)
 	method=$(awk -F, '$5 == "run-queue" {print $14; exit}' "$csv")
 	echo "N=$n: wait $got s, the kernel's run_delay $truth s, host $host s ($method)"
-	check "$got / $truth > 0.98 && $got / $truth < 1.02" "wait $got s is not within 2 % of $truth s"
+	# Both sums are read at both ends of the run, one thread after the other: on a busy machine each thread's reading may be a time slice off.
+	check "$got - $truth < 0.02 * $truth + 0.1 * $n && $truth - $got < 0.02 * $truth + 0.1 * $n" \
+		"wait $got s is not within 2 % (and 0.1 s a thread) of $truth s"
 	check "$host >= $got" "the host waits less than the target"
 }
 run 2 7
