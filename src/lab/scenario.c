@@ -224,6 +224,7 @@ static int run_scenario(const struct scenario *scenario, uint64_t seed, const ch
 	struct scenario_run run = { 0 };
 	struct scenario_plan plan = { 0 };
 	struct outcome outcome = { 0 };
+	char unexplained[16] = "-";
 	char csv[300], load_csv[300], temporary[] = "/tmp/uselab-XXXXXX";
 	const double begin_s = now_s();
 	int r = find_programs(&run), result = EXIT_FAILED;
@@ -254,10 +255,12 @@ static int run_scenario(const struct scenario *scenario, uint64_t seed, const ch
 	}
 	outcome.seconds = now_s() - begin_s;
 	result = grade(&run, &plan, &outcome);
-	printf("%-16s seed %-4llu %-8s truth: %s %s%s%s  answer: %s %s %s  runner-up: %s  unexplained %.0f %%  %.0f s\n",
+	if (outcome.unexplained >= 0)
+		snprintf(unexplained, sizeof(unexplained), "%.0f %%", 100 * outcome.unexplained);
+	printf("%-16s seed %-4llu %-8s truth: %s %s%s%s  answer: %s %s %s  runner-up: %s  unexplained %s  %.0f s\n",
 		scenario->name, (unsigned long long)seed, grade_name(result), plan.verdict, plan.resource ? plan.resource : "",
 		plan.name_holds ? " " : "", plan.name_holds ? plan.name_holds : "", outcome.verdict, outcome.resource,
-		outcome.name, *outcome.runner_up ? outcome.runner_up : "-", 100 * outcome.unexplained, outcome.seconds);
+		outcome.name, *outcome.runner_up ? outcome.runner_up : "-", unexplained, outcome.seconds);
 	if (result != EXIT_RIGHT)
 		printf("    %s\n", outcome.reason);
 	if (json && write_json(json, scenario, seed, &plan, &outcome, result) < 0)

@@ -29,14 +29,14 @@ static void add(char args[SCENARIO_ARGS][SCENARIO_TEXT], unsigned *count, const 
 	(*count)++;
 }
 
-/* Five steps around CAPACITY: 0.3, 0.55, 0.8, 1.15, 1.5 of it would need uneven steps, so START is a third and the fourth step is beyond. */
+/* Five steps of 0.3 times CAPACITY: three below it, two above. */
 static void ladder(struct scenario_plan *plan, double capacity_per_s)
 {
 	const double step = capacity_per_s * 0.3;
 
 	plan->capacity_per_s = capacity_per_s;
 	add(plan->load, &plan->load_count, "--steps");
-	add(plan->load, &plan->load_count, "%.0f:%.0f:5:8s", step, step);
+	add(plan->load, &plan->load_count, "%.0f:%.0f:5:7s", step, step);
 	add(plan->load, &plan->load_count, "--vus");
 	add(plan->load, &plan->load_count, "400");
 }
