@@ -87,6 +87,9 @@ static int perform(struct scenario_run *run, struct scenario_plan *plan, const c
 			"burn.log", false);
 	}
 	scenario_sleep(1);
+	/* Another program on the port would be measured instead. */
+	if (scenario_wait(run, server, 0.01) >= 0)
+		return -EADDRINUSE;
 	probe = start(run,
 		(const char *[]){ run->probe, "-c", run->group, "-b", "-i", "0.5", "-d", "80s", "-o", csv, "--force", NULL },
 		NULL, 0, "probe.log", false);
