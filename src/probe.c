@@ -123,10 +123,11 @@ static void start_tasks(struct up_probe *probe)
 
 	for (size_t i = 0; i < probe->instance_count; i++)
 		needed |= probe->instances[i].collector->needs_tasks;
-	if (needed && probe->env.targets->count &&
-		up_tasks_new(probe->config.source, probe->env.targets, &probe->env.tasks, probe->tasks_reason,
-			sizeof(probe->tasks_reason)) < 0)
-		probe->env.tasks_reason = probe->tasks_reason;
+	if (!needed || !probe->env.targets->count)
+		return;
+	probe->env.tasks_error = up_tasks_new(
+		probe->config.source, probe->env.targets, &probe->env.tasks, probe->tasks_reason, sizeof(probe->tasks_reason));
+	probe->env.tasks_reason = probe->tasks_reason;
 }
 
 /* The service is started with the run, not with the first read: what it loads and enters needs rights that are given up later. */
@@ -146,9 +147,9 @@ static int start_sockets(struct up_probe *probe)
 	if (probe->env.sockets)
 		up_sockets_wait(probe->env.sockets, FIRST_SEARCH_NS);
 	/* Without these programs the rows of requests say why; the rest of the run goes on. */
-	if (up_requests_new(probe->config.source, probe->env.targets, probe->env.sockets, &probe->env.requests,
-		    probe->requests_reason, sizeof(probe->requests_reason)) < 0)
-		probe->env.requests_reason = probe->requests_reason;
+	probe->env.requests_error = up_requests_new(probe->config.source, probe->env.targets, probe->env.sockets,
+		&probe->env.requests, probe->requests_reason, sizeof(probe->requests_reason));
+	probe->env.requests_reason = probe->requests_reason;
 	return 0;
 }
 

@@ -36,8 +36,10 @@ struct up_env {
 	struct up_sockets *sockets; /* NULL on a recorded tree, and when no collector of the run needs it */
 	struct up_requests *requests; /* NULL: requests_reason says why */
 	const char *requests_reason;
+	int requests_error; /* -errno behind the reason */
 	struct up_tasks *tasks; /* NULL: tasks_reason says why */
 	const char *tasks_reason;
+	int tasks_error;
 	const struct up_setting *settings; /* [setting_count] */
 	size_t setting_count;
 	uint64_t interval_ns;

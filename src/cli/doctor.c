@@ -65,7 +65,9 @@ static const struct up_row *row_of(const struct up_table *table, const struct up
 	for (size_t i = 0; i < table->rows.count; i++) {
 		const struct up_row *row = &table->rows.items[i];
 
-		if (strcmp(row->resource, instance->collector->resource) == 0 && row->method &&
+		/* pressure has a row a kind: pressure-cpu, pressure-memory, ... */
+		if (strncmp(row->resource, instance->collector->resource, strlen(instance->collector->resource)) == 0 &&
+			row->method && row->scope == instance->collector->scope &&
 			(!instance->target || (row->target && strcmp(row->target, instance->target->name) == 0)))
 			return row;
 	}
@@ -82,6 +84,12 @@ static struct finding find_out(const struct up_table *table, const struct up_pro
 	struct finding finding = { .status = up_state_name(instance->state), .reason = instance->reason };
 
 	finding.method = row ? row->method : NULL;
+	if (row && (row->state == UP_DENIED || row->state == UP_FAILED)) {
+		finding.status = up_state_name(row->state);
+		finding.reason = row->reason;
+		finding.fix = fix_of(row->reason);
+		return finding;
+	}
 	if (instance->state == UP_OK || instance->state == UP_FIRST) {
 		const bool poorer = finding.method && (strstr(finding.method, "lower bound") || strstr(finding.method, "bounds"));
 
@@ -127,7 +135,9 @@ static void print_text(const struct doctor *doctor)
 	for (size_t i = 0; delay && i < UP_COUNT(delay_methods); i++) {
 		const char *reason = up_delay_reason(delay, delay_methods[i].method);
 		const struct finding finding = {
-			.status = !better ? "not needed" : reason ? "refused" : "in use",
+			.status = !better  ? "not needed"
+				  : reason ? "refused"
+					   : "in use",
 			.reason = better ? reason : NULL,
 			.fix = better ? fix_of(reason) : NULL,
 		};

@@ -81,7 +81,8 @@ static int requests_read(struct up_env *env, void *state, struct up_arena *arena
 
 	(void)state;
 	if (!env->requests || !env->sockets)
-		return up_fail(env, -EOPNOTSUPP, "%s", env->requests_reason ? env->requests_reason : "no sockets here");
+		return up_fail(env, env->requests_error ? env->requests_error : -EOPNOTSUPP, "%s",
+			env->requests_reason ? env->requests_reason : "no sockets here");
 	if (!raw.targets)
 		return -ENOSPC;
 	for (size_t i = 0; i < count && r == 0; i++) {

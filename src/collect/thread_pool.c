@@ -29,8 +29,12 @@ static int thread_pool_read(struct up_env *env, void *state, struct up_arena *ar
 	int r;
 
 	(void)state;
+	/* All threads of a machine would be too many rows: without a target there are none. */
+	if (!env->tasks && !env->targets->count && !env->source->recorded)
+		return 0;
 	if (!env->tasks)
-		return up_fail(env, -EOPNOTSUPP, "%s", env->tasks_reason ? env->tasks_reason : "thread pools need a target");
+		return up_fail(env, env->tasks_error ? env->tasks_error : -EOPNOTSUPP, "%s",
+			env->tasks_reason ? env->tasks_reason : "a recorded tree has no threads");
 	if (!names)
 		return -ENOSPC;
 	r = up_tasks_pools(env->tasks, arena, &pools, &raw.count, &mono_ns);
