@@ -93,7 +93,7 @@ static int64_t clamp_cell(const struct up_load *load, int64_t us)
 
 static int find_steps(const struct up_load *load, struct up_curve *curve, bool by_users)
 {
-	struct group group[UP_LOAD_FILES_MAX];
+	struct group group[UP_LOAD_FILES_MAX] = { 0 };
 	unsigned n_groups = groups_of(load, group);
 
 	for (unsigned i = 0; i < n_groups; i++) {

@@ -38,7 +38,8 @@ size_t up_dist_bars(const struct up_dist *dist, struct up_bar bars[UP_BARS_MAX])
 		       hi = pow(10, (double)(i + 1) / BARS_A_DECADE);
 		uint64_t upto = i == last ? dist->n : count_below(dist, hi);
 
-		bars[n++] = (struct up_bar){ .lo_ms = lo, .hi_ms = hi, .n = upto - below };
+		bars[n] = (struct up_bar){ .lo_ms = lo, .hi_ms = hi, .n = upto - below };
+		n++;
 		below = upto;
 	}
 	return n;

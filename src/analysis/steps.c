@@ -275,7 +275,7 @@ int up_steps_find(const double *counts, size_t n, struct up_span spans[UP_STEPS_
 
 	if (n < UP_STEP_SECONDS_MIN)
 		return 0;
-	if (width == 1)
+	if (width <= 1)
 		return find(counts, n, shortest, spans);
 	cells = n / width;
 	wide = calloc(cells, sizeof(*wide));

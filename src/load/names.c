@@ -51,7 +51,7 @@ void up_names_done(struct up_names *names)
 {
 	if (!names)
 		return;
-	for (unsigned i = 0; i < names->n; i++)
+	for (unsigned i = 0; names->name && i < names->n; i++)
 		free(names->name[i]);
 	free(names->name);
 	free(names->slot);

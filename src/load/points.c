@@ -129,7 +129,7 @@ static ssize_t spill_read(const struct up_points *points, uint64_t first, struct
 static int each_spilled(
 	struct up_points *points, uint64_t first, int (*visit)(void *ctx, struct up_point *block, size_t n), void *ctx)
 {
-	struct up_point *block = malloc(SPILL_BLOCK * sizeof(*block));
+	struct up_point *block = calloc(SPILL_BLOCK, sizeof(*block));
 	int r = 0;
 
 	if (!block)

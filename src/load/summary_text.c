@@ -136,23 +136,14 @@ static void bombardier_codes(struct summary *s, const struct up_text *words, uns
 	}
 }
 
-/* "Name: value" of hey, oha and ab. */
-static void field(struct summary *s, struct up_text line, const struct up_text *words, unsigned n)
+/* "Name: value" of wrk, hey, oha and bombardier. */
+static void field(struct summary *s, struct up_text line, struct up_text rest)
 {
-	struct up_text rest = line;
-	uint64_t count;
 	int64_t micro;
 
-	for (rest = line; rest.n > 0 && rest.at[0] != ':'; rest.at++)
-		rest.n--;
-	if (rest.n < 2)
-		return;
-	rest.at++;
-	rest.n--;
-	if (up_text_starts(line, "Transfer/sec:") || up_text_starts(line, "Throughput:") ||
-		up_text_starts(line, "Transfer rate:"))
+	if (up_text_starts(line, "Transfer/sec:") || up_text_starts(line, "Throughput:"))
 		s->ended = true;
-	if (up_text_starts(line, "Total:") && s->tool != TOOL_AB)
+	else if (up_text_starts(line, "Total:"))
 		s->total_s = up_told_time_ms(rest) / 1e3;
 	else if (up_text_starts(line, "Requests/sec:") && up_text_decimal(up_text_trim(rest), 6, &micro) == 0)
 		s->per_s = (double)micro / 1e6;
@@ -162,23 +153,49 @@ static void field(struct summary *s, struct up_text line, const struct up_text *
 		s->told.min_ms = up_told_time_ms(rest);
 	else if (up_text_starts(line, "Average:"))
 		s->told.mean_ms = up_told_time_ms(rest);
-	else if (up_text_starts(line, "Complete requests:") && count_of(words[n - 1], &count))
+}
+
+static double bare_ms(struct up_text word)
+{
+	int64_t ns;
+
+	return up_text_decimal(word, 6, &ns) == 0 ? (double)ns / 1e6 : (double)NAN;
+}
+
+/* ab: counts, and "Total:  4  8  42.4  7  1505" (min, mean, deviation, median, max) in ms. */
+static void ab_field(struct summary *s, struct up_text line, const struct up_text *words, unsigned n)
+{
+	uint64_t count;
+
+	if (up_text_starts(line, "Transfer rate:")) {
+		s->ended = true;
+	} else if (up_text_starts(line, "Total:") && n >= 6) {
+		s->told.min_ms = bare_ms(words[1]);
+		s->told.mean_ms = bare_ms(words[2]);
+		s->told.max_ms = bare_ms(words[5]);
+	} else if (!count_of(words[n - 1], &count)) {
+		return;
+	} else if (up_text_starts(line, "Complete requests:")) {
 		s->told.n = count;
-	else if ((up_text_starts(line, "Failed requests:") || up_text_starts(line, "Non-2xx responses:")) &&
-		 count_of(words[n - 1], &count))
+	} else if (up_text_starts(line, "Failed requests:") || up_text_starts(line, "Non-2xx responses:")) {
 		s->told.failed += count;
+	}
+}
+
+/* A line with a name in front of a colon. */
+static void named(struct summary *s, struct up_text line, const struct up_text *words, unsigned n)
+{
+	const char *colon = memchr(line.at, ':', line.n);
+	uint64_t count;
+
+	if (!colon)
+		return;
+	if (s->tool == TOOL_AB)
+		ab_field(s, line, words, n);
 	else if (up_text_starts(line, "Non-2xx or 3xx responses:") && count_of(words[n - 1], &count))
 		s->told.failed += count;
-	else if (up_text_starts(line, "Total:") && s->tool == TOOL_AB && n >= 6) {
-		int64_t ms;
-
-		if (up_text_decimal(words[1], 6, &ms) == 0)
-			s->told.min_ms = (double)ms / 1e6;
-		if (up_text_decimal(words[2], 6, &ms) == 0)
-			s->told.mean_ms = (double)ms / 1e6;
-		if (up_text_decimal(words[5], 6, &ms) == 0)
-			s->told.max_ms = (double)ms / 1e6;
-	}
+	else
+		field(s, line, (struct up_text){ colon + 1, (size_t)(line.at + line.n - colon - 1) });
 }
 
 static int record(struct up_reader *reader, const struct up_record *record)
@@ -215,7 +232,7 @@ static int record(struct up_reader *reader, const struct up_record *record)
 	} else if (s->tool == TOOL_WRK && n >= 4 && up_text_is(words[1], "requests") && up_text_is(words[2], "in")) {
 		count_of(words[0], &s->told.n);
 	} else {
-		field(s, line, words, n);
+		named(s, line, words, n);
 	}
 	return 0;
 }

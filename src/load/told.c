@@ -31,7 +31,7 @@ double up_told_time_ms(struct up_text text)
 		double ms;
 	} units[] = { { "us", 1e-3 }, { "ms", 1 }, { "s", 1e3 }, { "m", 6e4 }, { "h", 3.6e6 }, { "secs", 1e3 }, { "sec", 1e3 },
 		{ "ns", 1e-6 }, { "\xc2\xb5s", 1e-3 } };
-	struct up_text unit = text, number = text;
+	struct up_text unit, number;
 	int64_t value;
 
 	text = up_text_trim(text);
