@@ -218,6 +218,7 @@ static int compute_whole(struct up_latency *latency, const struct latency_args *
 	up_dist_summary(&dist, latency->load.failed_known, &latency->summary);
 	latency->n_bars = up_dist_bars(&dist, latency->bars);
 	latency->n_modes = up_dist_modes(&dist, latency->modes);
+	latency->above_2sd_share = 1 - up_dist_share_le(&dist, latency->summary.mean_ms + 2 * latency->summary.sd_ms);
 	latency->n_thresholds = args->n_thresholds;
 	for (unsigned i = 0; i < args->n_thresholds; i++) {
 		latency->threshold_ms[i] = args->threshold_ms[i];
@@ -277,6 +278,13 @@ static int compute(struct up_latency *latency, const struct latency_args *args)
 	return r;
 }
 
+const unsigned up_fanout_calls[UP_FANOUTS] = { 10, 50, 100 };
+
+double up_fanout_share(const struct up_summary *summary, unsigned calls)
+{
+	return summary->n ? 1 - pow(1 - (double)summary->q[UP_P99].tail_n / (double)summary->n, calls) : (double)NAN;
+}
+
 /* Files that hold only the tool's own summary: it is passed on as told. Of several the counts add up, the percentiles do not. */
 static int take_told(struct up_latency *latency, const struct latency_args *args)
 {
@@ -299,6 +307,7 @@ static int take_told(struct up_latency *latency, const struct latency_args *args
 			all.ms[q] = NAN;
 	}
 	latency->told = true;
+	latency->above_2sd_share = NAN;
 	latency->requested = args->requests;
 	up_told_summary(&all, &latency->summary);
 	latency->guess.users = NAN;

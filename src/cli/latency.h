@@ -11,6 +11,7 @@ struct up_latency {
 	struct up_load load;
 	struct up_summary summary;
 	uint64_t dropped, left_out; /* requests left out by --from and --to */
+	double above_2sd_share; /* share of requests above mean + 2 standard deviations; NAN */
 	struct up_model_guess guess;
 	struct up_omission_plan plan;
 	struct up_summary corrected; /* valid when plan.apply */
@@ -32,6 +33,12 @@ struct up_latency {
 	bool told; /* summaries only: nothing was computed here */
 	uint64_t requested; /* --requests, 0 not given */
 };
+
+/* Calls on one page, for the share of pages that meet the tail. */
+enum { UP_FANOUTS = 3 };
+extern const unsigned up_fanout_calls[UP_FANOUTS];
+/* Share of pages with CALLS independent requests of which at least one is slower than the 99th percentile; NAN without requests. */
+double up_fanout_share(const struct up_summary *summary, unsigned calls);
 
 void up_latency_print(FILE *out, const struct up_latency *latency);
 json_t *up_latency_json(const struct up_latency *latency);

@@ -131,6 +131,16 @@ static json_t *modes_json(const struct up_latency *latency)
 	return json;
 }
 
+static json_t *fanout_json(const struct up_latency *latency)
+{
+	json_t *json = json_array();
+
+	for (unsigned i = 0; i < UP_FANOUTS && !latency->told; i++)
+		json_array_append_new(json, json_pack("{s:i, s:o}", "calls", (int)up_fanout_calls[i], "share",
+						    up_json_number(up_fanout_share(&latency->summary, up_fanout_calls[i]))));
+	return json;
+}
+
 json_t *up_latency_json(const struct up_latency *latency)
 {
 	json_t *json = up_summary_json(&latency->summary), *thresholds = json_array(), *files = json_array();
@@ -162,6 +172,10 @@ json_t *up_latency_json(const struct up_latency *latency)
 	if (load->n_files > 1 && !latency->told)
 		json_object_set_new(json, "averaged_file_percentiles_ms", averages_json(latency->files_averaged_ms));
 	json_object_set_new(json, "modes", modes_json(latency));
+	json_object_set_new(json, "fanout_p99", fanout_json(latency));
+	json_object_set_new(json, "mean_plus_2sd",
+		json_pack("{s:o, s:o}", "ms", up_json_number(latency->summary.mean_ms + 2 * latency->summary.sd_ms),
+			"share_above", up_json_number(latency->above_2sd_share)));
 	json_object_set_new(json, "told_by_tool", json_boolean(latency->told));
 	json_object_set_new(json, "undated", json_boolean(load->undated));
 	json_object_set_new(json, "files", files);

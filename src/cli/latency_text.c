@@ -102,6 +102,12 @@ static void print_percentiles(FILE *out, const struct up_latency *latency)
 		return;
 	}
 	fprintf(out, "   the mean is the latency of nobody: %.3g %% of the requests are at or below it\n", 100 * s->mean_share);
+	fprintf(out,
+		"mean + 2 standard deviations = %s ms: %.3g %% are slower (2.3 %% if latencies were normal, which they are not)\n",
+		up_figure(s->mean_ms + 2 * s->sd_ms).text, 100 * latency->above_2sd_share);
+	fprintf(out, "pages that meet a request slower than p99: %.3g %% with %u calls, %.3g %% with %u, %.3g %% with %u\n",
+		100 * up_fanout_share(s, up_fanout_calls[0]), up_fanout_calls[0], 100 * up_fanout_share(s, up_fanout_calls[1]),
+		up_fanout_calls[1], 100 * up_fanout_share(s, up_fanout_calls[2]), up_fanout_calls[2]);
 	fprintf(out, "nearest rank over all completed requests, failed ones too%s\n",
 		s->exact ? "" : "; from a histogram, each value within 0.1 % (more than two million requests)");
 }
