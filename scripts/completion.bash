@@ -20,7 +20,7 @@ _useprobe() {
 			return
 		fi
 	done
-	case ${COMP_WORDS[1]} in report | latency | compare | replay | list | doctor | mark) command=${COMP_WORDS[1]} ;; esac
+	case ${COMP_WORDS[1]} in report | latency | replay | list | doctor | mark) command=${COMP_WORDS[1]} ;; esac
 	case $prev in
 	-c | --cgroup | --focus) COMPREPLY=($(compgen -W "$(_useprobe_cgroups | sort -u)" -- "$cur")); return ;;
 	-p | --pid) COMPREPLY=($(compgen -W "$(cd /proc && printf '%s\n' [0-9]*)" -- "$cur")); return ;;

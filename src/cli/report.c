@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "report.h"
 #include "useprobe/cli.h"
+#include "useprobe/sidecar.h"
 
 struct report_args {
 	struct up_load_options load;
@@ -23,9 +24,10 @@ struct report_args {
 };
 
 static const char usage[] =
-	"usage: useprobe report --load FILE [--load FILE]... [--steps auto|START:STEP:COUNT:HOLD[:RAMP]] [--start TIME] [--settle TIME]\n"
+	"usage: useprobe report [SAMPLES.csv] [--load FILE]... [--steps auto|START:STEP:COUNT:HOLD[:RAMP]] [--start TIME] [--settle TIME]\n"
 	"                       [--offered RATE[,RATE]...] [--slo EXPR] [--peak RATE] [--requests N] [--tz ZONE] [--columns MAP]\n"
 	"                       [--format NAME] [--transactions] [-o FILE.json|FILE.csv]\n"
+	"SAMPLES.csv is what `useprobe` recorded: with it the resource that hit the knee is named, with evidence.\n"
 	"FILE is the output of a load generator (\"-\": standard input; .gz too). TIME takes 200ms, 1s, 2m; a bare number is seconds.\n"
 	"EXPR: p95<200ms,failed<1%\n";
 
@@ -349,6 +351,14 @@ static int run(struct report_args *args)
 	return r;
 }
 
+/* "x.json" beside the samples "x.csv" was written by the run itself. */
+static bool is_sidecar(const char *samples, const char *output)
+{
+	char path[4096];
+
+	return up_sidecar_path(samples, path, sizeof(path)) == 0 && strcmp(path, output) == 0;
+}
+
 int up_cli_report(int argc, char **argv)
 {
 	struct report_args args = { .settle_s = NAN, .peak_per_s = NAN };
@@ -371,6 +381,8 @@ int up_cli_report(int argc, char **argv)
 	args.samples = argv[optind];
 	if (args.n_files == 0 && !args.samples)
 		return wrong("give SAMPLES.csv, --load FILE, or both", NULL);
+	if (args.samples && args.output && is_sidecar(args.samples, args.output))
+		return wrong("-o would overwrite the environment of the samples", args.output);
 	if (args.output && !ends_with(args.output, ".json") && !ends_with(args.output, ".csv"))
 		return wrong("-o wants a file ending in .json or .csv", args.output);
 	return run(&args);

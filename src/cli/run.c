@@ -327,7 +327,7 @@ static int finish(struct run *run, int started)
 		return command                                                            ? EXIT_PROBE_FAILED
 		       : started == -ENOENT || started == -ENOTUNIQ || started == -EINVAL ? EXIT_USAGE
 											  : EXIT_FAILED;
-	if (*run->csv_path && run->csv_path[0] != '/' && !run->failed)
+	if (*run->csv_path && !run->failed)
 		fprintf(stderr, "useprobe: samples are in %s\n", run->csv_path);
 	if (run->failed)
 		return command ? EXIT_PROBE_FAILED : EXIT_FAILED;
