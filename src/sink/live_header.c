@@ -141,40 +141,74 @@ static void put_first_line(const struct up_table *table, const struct up_live *l
 	up_pen_text(pen, text);
 }
 
-/* Figures of the load generator, when a load row is there. */
-static bool put_load(const struct up_table *table, struct up_pen *pen)
+/* A figure of a row's detail and the words around it. */
+struct header_figure {
+	const char *key, *before, *after;
+};
+
+/* LABEL and those of FIGURES that ROW has. false when it has none. */
+static bool put_figures(
+	const struct up_row *row, const char *label, const struct header_figure *figures, size_t count, struct up_pen *pen)
 {
-	static const struct {
-		const char *key, *format;
-	} figures[] = {
-		{ "offered_per_s", "offered %s/s" },
-		{ "achieved_per_s", "achieved %s/s" },
-		{ "p95_ms", "p95 %s ms" },
-		{ "users", "%s users" },
-	};
 	bool any = false;
 
-	for (size_t i = 0; i < table->rows.count; i++) {
-		const struct up_row *row = &table->rows.items[i];
+	for (size_t i = 0; i < count; i++) {
 		char text[128], number[UP_NUMBER_TEXT];
 		double figure;
 
-		if (row->scope != UP_SCOPE_LOAD)
+		if (!up_detail_get_number(row->detail, figures[i].key, &figure))
 			continue;
-		for (size_t k = 0; k < UP_COUNT(figures); k++) {
-			if (!up_detail_get_number(row->detail, figures[k].key, &figure))
-				continue;
-			up_value_short(up_value(figure), true, number);
-			/* The formats are the constants above. */
-			snprintf(text, sizeof(text), "%.*s%s%s", (int)strcspn(figures[k].format, "%"), figures[k].format, number,
-				strchr(figures[k].format, '%') + 2);
-			put_segment(pen, any ? text : "load:");
-			if (!any)
-				up_pen_printf(pen, " %s", text);
-			any = true;
-		}
+		up_value_short(up_value(figure), true, number);
+		snprintf(text, sizeof(text), "%s%s%s", figures[i].before, number, figures[i].after);
+		put_segment(pen, any ? text : label);
+		if (!any)
+			up_pen_printf(pen, " %s", text);
+		any = true;
 	}
 	return any;
+}
+
+/* The row of RESOURCE with the largest figure KEY; NULL when none has it. */
+static const struct up_row *busiest(const struct up_table *table, const char *resource, const char *key)
+{
+	const struct up_row *found = NULL;
+	double most = -1, figure;
+
+	for (size_t i = 0; i < table->rows.count; i++) {
+		const struct up_row *row = &table->rows.items[i];
+
+		if (strcmp(row->resource, resource) == 0 && up_detail_get_number(row->detail, key, &figure) && figure > most) {
+			found = row;
+			most = figure;
+		}
+	}
+	return found;
+}
+
+/* The load as the generator tells it, else as the kernel counts it at the busiest listener. */
+static void put_load(const struct up_table *table, struct up_pen *pen)
+{
+	static const struct header_figure told[] = {
+		{ "offered_per_s", "offered ", "/s" },
+		{ "achieved_per_s", "achieved ", "/s" },
+		{ "p95_ms", "p95 ", " ms" },
+		{ "users", "", " users" },
+	};
+	static const struct header_figure counted[] = {
+		{ "departures_per_s", "", "/s" },
+		{ "in_flight", "", " in flight" },
+		{ "mean_ms", "mean ", " ms" },
+		{ "p99_ms", "p99 ", " ms" },
+	};
+	const struct up_row *requests;
+	bool any = false;
+
+	for (size_t i = 0; i < table->rows.count; i++)
+		if (table->rows.items[i].scope == UP_SCOPE_LOAD)
+			any = put_figures(&table->rows.items[i], "load:", told, UP_COUNT(told), pen) || any;
+	requests = any ? NULL : busiest(table, "requests", "departures_per_s");
+	if (requests)
+		put_figures(requests, "requests:", counted, UP_COUNT(counted), pen);
 }
 
 /* "1 errors  2 saturated  9 ok": every condition that occurs. */
