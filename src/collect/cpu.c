@@ -188,7 +188,7 @@ static void add_level(const struct raw *p, const struct raw *c, size_t level, ui
 
 	if (process)
 		used = up_delta(p ? &p->delay.on_cpu_ns : NULL, c->delay.on_cpu_ns, "CPU time of the process is not readable");
-	share = cpu_group_throttled_share(prev, cur, &periods);
+	share = cpu_group_throttled_share(prev, cur, dt_ns, &periods);
 	waiting = waiting_of(p, c, level, dt_ns, &method);
 	if (up_value_ok(used) && dt_ns > 0)
 		up_detail_number(&detail, "used_cpus", used.number / (double)dt_ns);

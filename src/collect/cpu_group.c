@@ -5,6 +5,7 @@
 #include "cpu_group.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -220,7 +221,18 @@ struct up_value cpu_group_quota(const struct cpu_group *group)
 	return up_scaled(up_value((double)group->quota_us.n), 1, (double)group->period_us.n, "period is 0");
 }
 
-struct up_value cpu_group_throttled_share(const struct cpu_group *prev, const struct cpu_group *cur, double *ret_periods)
+/* No quota period ran for the time that CPU_PERIODS_MIN of them take: the kernel's period timer sleeps while the group is idle. */
+static bool idle_long(const struct cpu_group *cur, uint64_t dt_ns)
+{
+	const double wanted_ns = (double)CPU_PERIODS_MIN * (double)cur->period_us.n * (double)UP_NS_PER_US;
+	const size_t ticks = dt_ns ? (size_t)ceil(wanted_ns / (double)dt_ns) : 0;
+
+	return ticks > 0 && ticks <= cur->history_count &&
+	       cur->history[cur->history_count - ticks].periods.n == cur->now.periods.n;
+}
+
+struct up_value cpu_group_throttled_share(
+	const struct cpu_group *prev, const struct cpu_group *cur, uint64_t dt_ns, double *ret_periods)
 {
 	const struct up_value quota = cpu_group_quota(cur);
 	struct up_value periods = up_value_state(UP_FIRST, NULL), throttled = up_value_state(UP_FIRST, NULL);
@@ -229,6 +241,8 @@ struct up_value cpu_group_throttled_share(const struct cpu_group *prev, const st
 		return quota;
 	if (!prev || !cur->now.periods.has)
 		return up_delta(prev ? &prev->now.periods : NULL, cur->now.periods, "cpu.stat has no nr_periods");
+	if (idle_long(cur, dt_ns))
+		return up_value(0);
 	for (size_t back = cur->history_count; back > 0; back--) {
 		const struct cpu_periods *then = &cur->history[back - 1];
 

@@ -48,7 +48,9 @@ int cpu_group_read(struct up_env *env, struct cpu_group_files *files, struct up_
 
 /* Quota in CPUs (quota / period); UP_ABSENT without one. */
 struct up_value cpu_group_quota(const struct cpu_group *group);
-/* Throttled share of the last >= CPU_PERIODS_MIN periods; *ret_periods (may be NULL) says over how many. */
-struct up_value cpu_group_throttled_share(const struct cpu_group *prev, const struct cpu_group *cur, double *ret_periods);
+/* Throttled share of the last >= CPU_PERIODS_MIN periods; *ret_periods (may be NULL) says over how many. DT_NS is the window: a group in
+ * which no period ran for so long was not throttled in it, whatever came before. */
+struct up_value cpu_group_throttled_share(
+	const struct cpu_group *prev, const struct cpu_group *cur, uint64_t dt_ns, double *ret_periods);
 
 #endif

@@ -78,6 +78,23 @@ static void the_ancestor_is_named(void **state)
 	rig_close(&rig);
 }
 
+/* The look-back over ten periods must not keep a group throttled that has nothing to do any more. */
+static void an_idle_group_is_not_throttled(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, FIXTURES "cpu_v2_then_idle", "api", UP_NS_PER_S, "cpu");
+	rig_tick(&rig);
+	rig_next(&rig);
+	assert_near(rig_row(&rig, "cpu", "/api")->saturation.number, 0.7, 1e-9, "7 of 10 periods");
+	rig_next(&rig);
+	assert_int_equal(rig_row(&rig, "cpu", "/api")->saturation.state, UP_OK);
+	assert_near(rig_row(&rig, "cpu", "/api")->saturation.number, 0, 0, "no period ran");
+	assert_near(rig_row(&rig, "cpu", "/api")->utilization.number, 0, 0, "idle");
+	rig_close(&rig);
+}
+
 static void a_changed_limit_is_an_event(void **state)
 {
 	struct rig rig;
@@ -132,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_of_every_kernel_shape),
 		cmocka_unit_test(the_ancestor_is_named),
+		cmocka_unit_test(an_idle_group_is_not_throttled),
 		cmocka_unit_test(a_changed_limit_is_an_event),
 		cmocka_unit_test(broken_files_cost_the_row_only),
 		cmocka_unit_test(a_root_without_cpu_stat_says_so),
