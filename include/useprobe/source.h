@@ -15,13 +15,15 @@
 struct up_source {
 	int root_fd; /* owned; directory all paths are relative to */
 	int top_fd; /* owned; DIR itself when frames are in use, else -1 */
+	int spare_fd; /* owned; given up for a moment to read a file when the process is out of descriptors, -1 while in use */
 	int frame; /* number of the frame root_fd points at, -1 without frames */
 	bool recorded; /* true for --root DIR: no netlink, no BPF, no container daemon */
 	char root[512]; /* as given; "" for the live machine */
 };
 
 /* A file that is read again and again: opened at the first read, then pread. Zero-initialise, set path (borrowed), end with
- * up_file_close. Falls back to open-read-close while the process is out of descriptors (EMFILE). */
+ * up_file_close. While the process is out of descriptors (EMFILE)
+ * it is opened, read and closed each time, in the place of the source's spare one. */
 struct up_file {
 	const char *path;
 	int fd_plus_1; /* 0: not open */

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void run_program(char **argv)
+static void run_program(const struct child *child, char **argv)
 {
 	sigset_t none;
 	int status;
@@ -16,6 +16,8 @@ static void run_program(char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	setrlimit(RLIMIT_NOFILE, &child->descriptors);
 	execvp(argv[0], argv);
 	status = errno == ENOENT ? 127 : 126;
 	fprintf(stderr, "useprobe: cannot run '%s': %s\n", argv[0], strerror(errno));
@@ -29,7 +31,7 @@ int child_start(struct child *child, char **argv)
 	if (child->pid < 0)
 		return -errno;
 	if (child->pid == 0)
-		run_program(argv);
+		run_program(child, argv);
 	child->running = true;
 	return 0;
 }

@@ -3,11 +3,13 @@
 #define UP_CHILD_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct child {
 	pid_t pid;
 	bool running;
+	struct rlimit descriptors; /* limit it is given: the user's own */
 	int status; /* exit status as design.md section 6 defines it: its own, 128+n for a signal, 126/127 not run */
 };
 

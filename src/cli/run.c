@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -42,6 +43,17 @@ static int open_signals(struct run *run)
 		return -errno;
 	event.data.fd = run->signal_fd;
 	return epoll_ctl(run->wait_fd, EPOLL_CTL_ADD, run->signal_fd, &event) < 0 ? -errno : 0;
+}
+
+/* The soft limit guards programs that use select(2); this one does not. A refusal changes nothing. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)!setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 static int open_source(struct run *run)
@@ -364,6 +376,9 @@ int up_cli_run(int argc, char **argv)
 		run_done(run);
 		return r > 0 ? 0 : EXIT_USAGE;
 	}
+	/* The command behind `--` gets the user's own limit back (child.c). */
+	getrlimit(RLIMIT_NOFILE, &run->child.descriptors);
+	raise_descriptor_limit();
 	r = open_signals(run);
 	if (r == 0)
 		r = open_source(run);

@@ -88,6 +88,10 @@ void up_bpf_why(int error, const struct up_bpf_need *needs, size_t count, char *
 
 	if ((error == -EPERM || error == -EACCES) && why_capabilities(ret, size))
 		return;
+	if (error == -EMFILE || error == -ENFILE) {
+		snprintf(ret, size, "no file descriptor left (ulimit -n)");
+		return;
+	}
 	btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0 ? btf__load_vmlinux_btf() : NULL;
 	if (!btf) {
 		snprintf(ret, size, "kernel without BTF (/sys/kernel/btf/vmlinux)");

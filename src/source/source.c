@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,9 +34,40 @@ static int open_frame(struct up_source *source, int frame)
 	return 0;
 }
 
+/* Opens a file for reading. Without a free descriptor the spare one makes room for it: then *ret_spare is set, and the file has to go
+ * back through put_back as soon as it is read. */
+static int open_file(const struct up_source *source, const char *path, bool *ret_spare)
+{
+	/* The spare place is the only thing of a source that changes after it is opened; whoever takes it puts it back. */
+	int *spare_fd = (int *)(uintptr_t)&source->spare_fd;
+	int fd = openat(source->root_fd, relative(path), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int spare;
+
+	*ret_spare = false;
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+		return fd < 0 ? -errno : fd;
+	spare = __atomic_exchange_n(spare_fd, -1, __ATOMIC_ACQ_REL);
+	if (spare < 0)
+		return -EMFILE;
+	close(spare);
+	*ret_spare = true;
+	fd = openat(source->root_fd, relative(path), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Closes FD (negative: it could not be opened) and takes the spare place again. */
+static void put_back(const struct up_source *source, int fd, bool spare)
+{
+	if (fd >= 0)
+		close(fd);
+	if (spare)
+		__atomic_store_n(
+			(int *)(uintptr_t)&source->spare_fd, fcntl(source->root_fd, F_DUPFD_CLOEXEC, 0), __ATOMIC_RELEASE);
+}
+
 int up_source_open(struct up_source *source, const char *root)
 {
-	struct up_source opened = { .root_fd = -1, .top_fd = -1, .frame = -1, .recorded = root && *root };
+	struct up_source opened = { .root_fd = -1, .top_fd = -1, .spare_fd = -1, .frame = -1, .recorded = root && *root };
 	int fd = open(opened.recorded ? root : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -50,6 +82,7 @@ int up_source_open(struct up_source *source, const char *root)
 	} else {
 		opened.root_fd = fd;
 	}
+	opened.spare_fd = fcntl(opened.root_fd, F_DUPFD_CLOEXEC, 0);
 	*source = opened;
 	return 0;
 }
@@ -60,7 +93,9 @@ void up_source_close(struct up_source *source)
 		close(source->top_fd);
 	if (source->root_fd > 0)
 		close(source->root_fd);
-	*source = (struct up_source){ .root_fd = -1, .top_fd = -1, .frame = -1 };
+	if (source->spare_fd > 0)
+		close(source->spare_fd);
+	*source = (struct up_source){ .root_fd = -1, .top_fd = -1, .spare_fd = -1, .frame = -1 };
 }
 
 bool up_source_next_frame(struct up_source *source)
@@ -113,28 +148,30 @@ static int read_all(int fd, bool kept, struct up_arena *arena, char **ret_text, 
 
 int up_source_read(const struct up_source *source, struct up_arena *arena, const char *path, char **ret_text, size_t *ret_len)
 {
-	int fd = openat(source->root_fd, relative(path), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	int r;
+	bool spare;
+	const int fd = open_file(source, path, &spare);
+	const int r = fd < 0 ? fd : read_all(fd, false, arena, ret_text, ret_len);
 
-	if (fd < 0)
-		return -errno;
-	r = read_all(fd, false, arena, ret_text, ret_len);
-	close(fd);
+	put_back(source, fd, spare);
 	return r;
 }
 
 int up_file_read(const struct up_source *source, struct up_file *file, struct up_arena *arena, char **ret_text, size_t *ret_len)
 {
+	bool spare;
 	int r;
 
 	/* The frames of a recorded tree are different files, so they cannot be kept open. */
 	if (source->frame >= 0)
 		return up_source_read(source, arena, file->path, ret_text, ret_len);
 	if (!file->fd_plus_1) {
-		const int fd = openat(source->root_fd, relative(file->path), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		const int fd = open_file(source, file->path, &spare);
 
-		if (fd < 0)
-			return -errno;
+		if (fd < 0 || spare) {
+			r = fd < 0 ? fd : read_all(fd, true, arena, ret_text, ret_len);
+			put_back(source, fd, spare);
+			return r;
+		}
 		file->fd_plus_1 = fd + 1;
 	}
 	r = read_all(file->fd_plus_1 - 1, true, arena, ret_text, ret_len);
