@@ -5,14 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "useprobe/delay.h"
-#include "useprobe/requests.h"
-#include "useprobe/sockets.h"
-#include "useprobe/tasks.h"
+#include "useprobe/services.h"
 
 #define EVENTS_MAX 64
 #define CLOCK_STEP_NS (UP_NS_PER_S / 2)
-#define FIRST_SEARCH_NS (UP_NS_PER_S / 2)
 
 /* One collector at work on one target (or the host, or the run). */
 struct instance {
@@ -41,7 +37,6 @@ struct up_probe {
 	struct up_probe_config config;
 	struct up_targets no_targets;
 	struct up_env env;
-	struct up_delay *delay;
 	struct up_arena arenas[2];
 	struct instance *instances; /* [instance_count], owned */
 	size_t instance_count;
@@ -55,7 +50,7 @@ struct up_probe {
 	uint64_t deadline_ns;
 	uint64_t last_mono_ns, last_wall_ns;
 	uint64_t late_ticks, dropped_rows;
-	char requests_reason[256], tasks_reason[256];
+	struct up_services services;
 };
 
 /* True when LIST ("cpu,run-queue") holds NAME. */
@@ -116,41 +111,18 @@ static int add_instances(struct up_probe *probe)
 	return 0;
 }
 
-/* Thread pools are a target's; all threads of a machine would be too many rows. */
-static void start_tasks(struct up_probe *probe)
+static struct up_needs needs_of(const struct up_probe *probe)
 {
-	bool needed = false;
-
-	for (size_t i = 0; i < probe->instance_count; i++)
-		needed |= probe->instances[i].collector->needs_tasks;
-	if (!needed || !probe->env.targets->count)
-		return;
-	probe->env.tasks_error = up_tasks_new(
-		probe->config.source, probe->env.targets, &probe->env.tasks, probe->tasks_reason, sizeof(probe->tasks_reason));
-	probe->env.tasks_reason = probe->tasks_reason;
-}
-
-/* The service is started with the run, not with the first read: what it loads and enters needs rights that are given up later. */
-static int start_sockets(struct up_probe *probe)
-{
-	bool sockets = false, requests = false;
-	int r = 0;
+	struct up_needs needs = { 0 };
 
 	for (size_t i = 0; i < probe->instance_count; i++) {
-		sockets |= probe->instances[i].collector->needs_sockets;
-		requests |= probe->instances[i].collector->needs_requests;
+		const struct up_collector *collector = probe->instances[i].collector;
+
+		needs.sockets |= collector->needs_sockets;
+		needs.requests |= collector->needs_requests;
+		needs.tasks |= collector->needs_tasks;
 	}
-	if (sockets && !probe->config.source->recorded)
-		r = up_sockets_new(probe->config.source, probe->env.targets, &probe->env.sockets);
-	if (r < 0 || !requests)
-		return r;
-	if (probe->env.sockets)
-		up_sockets_wait(probe->env.sockets, FIRST_SEARCH_NS);
-	/* Without these programs the rows of requests say why; the rest of the run goes on. */
-	probe->env.requests_error = up_requests_new(probe->config.source, probe->env.targets, probe->env.sockets,
-		&probe->env.requests, probe->requests_reason, sizeof(probe->requests_reason));
-	probe->env.requests_reason = probe->requests_reason;
-	return 0;
+	return needs;
 }
 
 int up_probe_new(const struct up_probe_config *config, struct up_probe **ret)
@@ -171,17 +143,10 @@ int up_probe_new(const struct up_probe_config *config, struct up_probe **ret)
 	r = up_table_init(&probe->table);
 	for (int i = 0; i < 2 && r == 0; i++)
 		r = up_arena_init(&probe->arenas[i]);
-	/* A recorded tree holds files; the delay of live tasks is not in it. */
-	if (r == 0 && !config->source->recorded) {
-		r = up_delay_new(config->source, probe->env.targets, &probe->delay);
-		probe->env.delay = probe->delay;
-	}
 	if (r == 0)
 		r = add_instances(probe);
 	if (r == 0)
-		r = start_sockets(probe);
-	if (r == 0)
-		start_tasks(probe);
+		r = up_services_start(&probe->services, &probe->env, needs_of(probe));
 	if (r < 0) {
 		up_probe_free(probe);
 		return r;
@@ -215,10 +180,7 @@ void up_probe_free(struct up_probe *probe)
 		free(instance->raw[1]);
 	}
 	free(probe->instances);
-	up_tasks_free(probe->env.tasks);
-	up_requests_free(probe->env.requests);
-	up_sockets_free(probe->env.sockets);
-	up_delay_free(probe->delay);
+	up_services_stop(&probe->env);
 	up_arena_done(&probe->arenas[0]);
 	up_arena_done(&probe->arenas[1]);
 	up_table_done(&probe->table);
@@ -316,14 +278,8 @@ static void refresh_targets(struct up_probe *probe, struct up_arena *arena)
 			break;
 		}
 	}
-	if (changed && probe->delay)
-		up_delay_retarget(probe->delay, targets);
-	if (changed && probe->tick > 0 && probe->env.sockets)
-		up_sockets_retarget(probe->env.sockets, targets);
-	if (changed && probe->tick > 0 && probe->env.requests)
-		up_requests_retarget(probe->env.requests, targets);
-	if (changed && probe->tick > 0 && probe->env.tasks)
-		up_tasks_retarget(probe->env.tasks, targets);
+	if (changed)
+		up_services_retarget(&probe->env);
 }
 
 static void notice_clock_step(struct up_probe *probe, const struct up_tick *tick)
@@ -504,7 +460,7 @@ void up_probe_set_interval(struct up_probe *probe, uint64_t interval_ns)
 
 const struct up_delay *up_probe_delay(const struct up_probe *probe)
 {
-	return probe->delay;
+	return probe->env.delay;
 }
 
 uint64_t up_probe_late_ticks(const struct up_probe *probe)
