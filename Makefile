@@ -26,7 +26,7 @@ FORTIFY  := $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
 CPPFLAGS += -D_GNU_SOURCE -DUP_VERSION='"$(VERSION)"' -Iinclude -I$(B)/bpf -Ibpf
 CFLAGS   += -std=c17 $(OPT) $(WARN) $(FORTIFY) $(SAN) -pthread -MMD -MP
 LDFLAGS  += $(SAN) -pthread -Wl,-z,relro,-z,now
-LIBS     := -lbpf -lelf -lz -lcgroup -lncursesw -ltinfo -ljansson -ldl -lm
+LIBS     := -lbpf -lelf -lz -lncursesw -ltinfo -ljansson -ldl -lm
 BPFFLAGS := -std=gnu17 -O2 -g -target bpf -Wall -Werror -Ibpf -I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null) \
             -D__TARGET_ARCH_$(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 

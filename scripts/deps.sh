@@ -2,7 +2,7 @@
 # Installs what the project needs from Debian. A no-op when all is there; without root it prints the one line to run.
 # usage: scripts/deps.sh build|live
 set -eu
-build="gcc make pkg-config clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libcgroup-dev libncurses-dev libjansson-dev
+build="gcc make pkg-config clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libncurses-dev libjansson-dev
 libcurl4-openssl-dev libcmocka-dev libmicrohttpd-dev unixodbc-dev tmux clang-tidy clang-format cppcheck libclang-rt-14-dev
 iproute2 curl python3"
 live="docker.io podman runc busybox-static nginx-light wrk apache2-utils nodejs openjdk-17-jre-headless postgresql odbc-postgresql tdsodbc
