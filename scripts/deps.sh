@@ -3,10 +3,9 @@
 # usage: scripts/deps.sh build|live
 set -eu
 build="gcc make pkg-config clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libncurses-dev libjansson-dev
-libcurl4-openssl-dev libcmocka-dev libmicrohttpd-dev unixodbc-dev tmux clang-tidy clang-format cppcheck libclang-rt-14-dev
+libcurl4-openssl-dev libcmocka-dev tmux clang-tidy clang-format cppcheck libclang-rt-14-dev
 iproute2 curl python3"
-live="docker.io podman runc busybox-static nginx-light wrk apache2-utils nodejs openjdk-17-jre-headless postgresql odbc-postgresql tdsodbc
-qemu-system-x86 cpio zstd mmdebstrap e2fsprogs chromium prometheus hey jq sysstat atop"
+live="docker.io podman runc busybox-static qemu-system-x86 cpio zstd"
 case "${1:-build}" in
 build) want=$build ;;
 live) want=$live ;;

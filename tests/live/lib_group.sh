@@ -17,22 +17,33 @@ else
 	cpu=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ {print $2; exit}' /proc/mounts)
 	[ -n "$cpu" ] || { echo "no cpu controller is mounted"; exit 77; }
 fi
+# The cpu row of a v1 group needs the accounting controller too, which may be mounted apart.
+acct=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpuacct(,|$)/ {print $2; exit}' /proc/mounts)
+[ -n "$acct" ] && [ $version = 1 ] || acct=$cpu
 
 # On v2 a group with processes can have no children with controllers: inner groups get the controller, leaves the processes.
 make_group() {
 	mkdir "$cpu/$1"
 	made+=("$cpu/$1")
+	[ "$acct" = "$cpu" ] || { mkdir "$acct/$1" && made+=("$acct/$1"); }
 	case $1 in */*) [ $version = 1 ] || echo +cpu >"$cpu/${1%/*}/cgroup.subtree_control" ;; esac
 }
 # quota GROUP MICROSECONDS: per 100 ms
 quota() { if [ $version = 2 ]; then echo "$2 100000" >"$cpu/$1/cpu.max"; else echo "$2" >"$cpu/$1/cpu.cfs_quota_us"; fi; }
 # join GROUP: moves this (sub)shell
-join() { echo "$BASHPID" >"$cpu/$1/cgroup.procs"; }
+join() {
+	[ "$acct" = "$cpu" ] || echo "$BASHPID" >"$acct/$1/cgroup.procs"
+	echo "$BASHPID" >"$cpu/$1/cgroup.procs"
+}
 empty_groups() {
 	for ((i = ${#made[@]} - 1; i >= 0; i--)); do
-		while read -r pid; do kill -9 "$pid" 2>/dev/null || true; done <"${made[i]}/cgroup.procs"
+		# The list is a moving one while its processes die: read it whole, and again until it is empty.
+		while pids=$(cat "${made[i]}/cgroup.procs" 2>/dev/null) && [ -n "$pids" ]; do
+			kill -9 $pids 2>/dev/null || true
+			sleep 0.05
+		done
 	done
-	wait 2>/dev/null || true
+	{ wait; } 2>/dev/null || true
 }
 cleanup() {
 	empty_groups 2>/dev/null
@@ -44,10 +55,14 @@ cleanup() {
 trap cleanup EXIT
 make_group "$top"
 
-# total FILE NAME KEY: integral of a detail figure over the run-queue rows of NAME (figure per second times window).
-total() {
+# total FILE NAME KEY: integral of a detail figure over the run-queue rows of NAME (figure per second times window); average: the same per
+# second.
+total() { figure "$@" | awk '{print $1}'; }
+average() { figure "$@" | awk '{print $1 / $2}'; }
+figure() {
 	awk -F, -v n="$2" -v key="$3" '$5 == "run-queue" && $6 == n && match($0, "[,;]" key "=[0-9.e+-]*") {
-		split(substr($0, RSTART, RLENGTH), kv, "="); s += kv[2] * $3; k++ } END {if (!k) exit 1; print s + 0}' "$1"
+		split(substr($0, RSTART, RLENGTH), kv, "="); s += kv[2] * $3; t += $3 } END {if (t) print s, t}' "$1" | grep . ||
+		fail "no $3 of $2 in the run-queue rows: $(tail -n 1 "$1")"
 }
 
 # wait_for_row FILE: until the probe has written its first tick.

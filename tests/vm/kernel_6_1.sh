@@ -1,0 +1,6 @@
+#!/bin/bash
+# Linux 6.1 with unified cgroup v2: targeting, cpu, run queue, quota and thread pools against the kernel's own counters.
+. tests/vm/lib_vm.sh
+kernel_fetch 6.1
+initramfs tests/vm/lib_guest.sh
+boot 6.1
