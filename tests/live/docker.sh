@@ -48,9 +48,13 @@ n=$(awk -F, '$4 == "cgroup" && $5 == "cpu" {print $6}' "$dir/web.csv" | sort -u 
 [ "$n" = 2 ] || fail "compose service web has 2 replicas, found $n"
 
 echo "pause, remove, make again"
-"$B/useprobe" -c api -i 0.5 -d 9 -b -o "$dir/life.csv" >/dev/null 2>"$dir/err" &
+"$B/useprobe" -c api -i 0.5 -d 12 -b -o "$dir/life.csv" >/dev/null 2>"$dir/err" &
 probe=$!
-sleep 1.2
+# Loading the programs takes its time on a busy machine: the story begins with the second row.
+for _ in $(seq 100); do
+	[ "$(grep -c ",cgroup,cpu," "$dir/life.csv" 2>/dev/null || true)" -ge 2 ] 2>/dev/null && break
+	sleep 0.1
+done
 dock pause api >/dev/null
 sleep 2
 dock unpause api >/dev/null
