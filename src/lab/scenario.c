@@ -2,101 +2,83 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
-#include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "scenario_run.h"
+#include "net.h"
+#include "number.h"
+#include "scenario_answer.h"
+#include "scenario_plans.h"
 
-#define EXIT_RIGHT 0
 #define EXIT_FAILED 1
 #define EXIT_USAGE 2
 #define EXIT_UNKNOWN 3
 #define EXIT_WRONG 4
 #define EXIT_NO_RIGHTS 77
 
+/* The knee found may lie so far below a predicted ceiling: a ceiling is an upper bound. */
+#define CEILING_BELOW_RATIO 0.2
+
 static const char usage[] =
-	"usage: uselab scenario NAME [--seed N] [--json FILE] [--keep DIR]\n"
+	"usage: uselab scenario NAME [--seed N] [--json FILE] [--keep DIR] [--lift] [--plan]\n"
 	"A service with one bottleneck, loaded in steps with useprobe beside it; a fresh `useprobe report` then names the bottleneck from samples\n"
-	"and load file alone. Root, one minute at most, everything is undone at the end.\n"
+	"and load file alone. Needs root, takes less than a minute, undoes everything at the end.\n"
 	"\n"
-	"  --seed N      of service times, sizes, rates and the decoy (1)\n"
+	"  --seed N      of service times, sizes, rates, load model and the decoy (1)\n"
 	"  --json FILE   truth and answer for programs\n"
 	"  --keep DIR    keeps samples, load file and logs there\n"
+	"  --lift        runs again with what limits times four: is the next limit the one that the first answer's ceilings name?\n"
+	"  --plan        only prints what the seed draws\n"
 	"  --list        the scenarios\n"
 	"\n"
 	"Exit status: 0 the answer is right, 3 `unknown`, 4 wrong, 1 could not run, 77 no right to make a cgroup.\n";
 
-struct outcome {
-	char verdict[32], resource[64], name[256], runner_up[256], reason[512], knee[64];
-	double unexplained;
-	double seconds;
+struct arguments {
+	const struct scenario *scenario;
+	uint64_t seed;
+	const char *json, *keep;
+	bool lift, plan;
 };
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-/* Options as typed behind the program's own words. */
-static void make_argv(
-	char **argv, unsigned size, const char *const *head, char tail[SCENARIO_ARGS][SCENARIO_TEXT], unsigned tail_count)
-{
-	unsigned n = 0;
-
-	for (; *head && n + 1 < size; head++)
-		argv[n++] = (char *)*head;
-	for (unsigned i = 0; i < tail_count && n + 1 < size; i++)
-		argv[n++] = tail[i];
-	argv[n] = NULL;
-}
-
-static pid_t start(struct scenario_run *run, const char *const *head, char tail[SCENARIO_ARGS][SCENARIO_TEXT],
-	unsigned tail_count, const char *log, bool inside)
-{
-	char *argv[SCENARIO_ARGS + 24];
-
-	make_argv(argv, sizeof(argv) / sizeof(argv[0]), head, tail, tail_count);
-	return scenario_start(run, argv, log, inside);
-}
-
 /* Runs service, probe and load. 0 or -errno; the files are in run->dir afterwards. */
-static int perform(struct scenario_run *run, struct scenario_plan *plan, const char *csv, const char *load_csv)
+static int perform(struct scenario_run *run, const struct scenario_plan *plan, const char *samples, const char *load_file)
 {
-	char percent[16];
+	char server_path[160], db_path[160];
 	pid_t server, probe, load;
 	int r;
 
-	if (plan->db_count)
-		start(run, (const char *[]){ run->self, "db", "--listen", SCENARIO_DB, "--duration", "90s", NULL }, plan->db,
-			plan->db_count, "db.log", false);
-	server = start(run, (const char *[]){ run->self, "serve", "--listen", SCENARIO_SERVER, "--duration", "90s", NULL },
-		plan->serve, plan->serve_count, "serve.log", true);
-	if (plan->decoy_percent) {
-		snprintf(percent, sizeof(percent), "%u", plan->decoy_percent);
-		start(run, (const char *[]){ run->self, "burn", "--percent", percent, "--duration", "90s", NULL }, NULL, 0,
-			"burn.log", false);
-	}
-	scenario_sleep(1);
+	scenario_path(run, SCENARIO_SERVER, server_path, sizeof(server_path));
+	scenario_path(run, SCENARIO_DB, db_path, sizeof(db_path));
+	if (*plan->db)
+		scenario_start(
+			run, (const char *[]){ run->self, "db", "--duration", "90s", NULL }, plan->db, "db.log", SCENARIO_DB);
+	if (*plan->other)
+		scenario_start(run, (const char *[]){ run->self, "db", "--duration", "90s", NULL }, plan->other, "other.log",
+			SCENARIO_DB);
+	server = scenario_start(run, (const char *[]){ run->self, "serve", "--duration", "90s", NULL }, plan->serve, "serve.log",
+		SCENARIO_SERVER);
+	if (*plan->decoy)
+		scenario_start(run, (const char *[]){ run->self, "burn", "--duration", "90s", NULL }, plan->decoy, "decoy.log",
+			SCENARIO_DECOY);
+	if (*plan->rival)
+		scenario_start(run, (const char *[]){ run->self, "burn", "--duration", "90s", NULL }, plan->rival, "rival.log",
+			SCENARIO_RIVAL);
+	scenario_sleep(0.7);
 	/* Another program on the port would be measured instead. */
-	if (scenario_wait(run, server, 0.01) >= 0)
+	if (server > 0 && scenario_wait(run, server, 0.01) >= 0)
 		return -EADDRINUSE;
-	probe = start(run,
-		(const char *[]){ run->probe, "-c", run->group, "-b", "-i", "0.5", "-d", "80s", "-o", csv, "--force", NULL },
-		NULL, 0, "probe.log", false);
+	probe = scenario_start(run,
+		(const char *[]){ run->probe, "-c", server_path + 1, "-b", "-i", "0.5", "-d", "80s", "-o", samples, "--force",
+			plan->db_is_target ? "-c" : NULL, db_path + 1, NULL },
+		"", "probe.log", SCENARIO_ROLES);
 	scenario_sleep(1.5);
-	load = start(run,
-		(const char *[]){ run->self, "load", "--quiet", "--url", "http://" SCENARIO_SERVER "/", "--out", load_csv, NULL },
-		plan->load, plan->load_count, "load.log", false);
+	load = scenario_start(run, (const char *[]){ run->self, "load", "--quiet", "--out", load_file, NULL }, plan->load,
+		"load.log", SCENARIO_LOAD);
 	if (server < 0 || probe < 0 || load < 0)
 		return -EAGAIN;
 	if (plan->stop_for_s > 0) {
@@ -105,94 +87,13 @@ static int perform(struct scenario_run *run, struct scenario_plan *plan, const c
 		scenario_sleep(plan->stop_for_s);
 		kill(server, SIGCONT);
 	}
-	r = scenario_wait(run, load, 70);
-	scenario_sleep(1);
+	r = scenario_wait(run, load, 75);
+	scenario_sleep(0.6);
+	scenario_cpu(run);
 	kill(probe, SIGINT);
 	if (scenario_wait(run, probe, 10) != 0)
 		return -EIO;
 	return r == 0 ? 0 : -EIO;
-}
-
-static void take_text(const json_t *object, const char *key, char *ret, size_t size)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	snprintf(ret, size, "%s", text ? text : "");
-}
-
-/* The answer of a process that was told nothing but the two files. */
-static int judge(struct scenario_run *run, const char *csv, const char *load_csv, struct outcome *ret)
-{
-	char path[300];
-	const json_t *bottleneck, *runner_up, *knee;
-	json_error_t error;
-	json_t *root;
-	pid_t pid;
-
-	snprintf(path, sizeof(path), "%s/report.json", run->dir);
-	pid = start(run, (const char *[]){ run->probe, "report", csv, "--load", load_csv, "-o", path, NULL }, NULL, 0,
-		"report.log", false);
-	if (pid < 0 || scenario_wait(run, pid, 30) != 0)
-		return -EIO;
-	root = json_load_file(path, 0, &error);
-	if (!root)
-		return -EBADMSG;
-	bottleneck = json_object_get(root, "bottleneck");
-	runner_up = json_object_get(bottleneck, "runner_up");
-	knee = json_object_get(root, "knee");
-	take_text(bottleneck, "verdict", ret->verdict, sizeof(ret->verdict));
-	take_text(bottleneck, "resource", ret->resource, sizeof(ret->resource));
-	take_text(bottleneck, "name", ret->name, sizeof(ret->name));
-	take_text(bottleneck, "reason", ret->reason, sizeof(ret->reason));
-	take_text(knee, "verdict", ret->knee, sizeof(ret->knee));
-	if (json_is_object(runner_up)) {
-		char resource[64], name[160];
-
-		take_text(runner_up, "resource", resource, sizeof(resource));
-		take_text(runner_up, "name", name, sizeof(name));
-		snprintf(ret->runner_up, sizeof(ret->runner_up), "%s %s", resource, name);
-	}
-	ret->unexplained = json_is_number(json_object_get(bottleneck, "unexplained_share"))
-				   ? json_number_value(json_object_get(bottleneck, "unexplained_share"))
-				   : -1;
-	json_decref(root);
-	return 0;
-}
-
-static int grade(const struct scenario_run *run, const struct scenario_plan *plan, const struct outcome *outcome)
-{
-	char group[80];
-
-	if (strcmp(outcome->verdict, "unknown") == 0)
-		return EXIT_UNKNOWN;
-	if (strcmp(outcome->verdict, plan->verdict) != 0)
-		return EXIT_WRONG;
-	if (!plan->resource)
-		return EXIT_RIGHT;
-	snprintf(group, sizeof(group), "/%s", run->group);
-	return strcmp(outcome->resource, plan->resource) == 0 &&
-			       strstr(outcome->name, plan->name_holds ? plan->name_holds : group)
-		       ? EXIT_RIGHT
-		       : EXIT_WRONG;
-}
-
-static const char *grade_name(int grade)
-{
-	return grade == EXIT_RIGHT ? "right" : grade == EXIT_UNKNOWN ? "unknown" : "wrong";
-}
-
-static int write_json(const char *path, const struct scenario *scenario, uint64_t seed, const struct scenario_plan *plan,
-	const struct outcome *o, int result)
-{
-	json_t *root = json_pack("{s:s, s:I, s:{s:s, s:s?, s:f}, s:{s:s, s:s, s:s, s:s, s:s, s:f}, s:s, s:f}", "scenario",
-		scenario->name, "seed", (json_int_t)seed, "truth", "verdict", plan->verdict, "resource", plan->resource,
-		"capacity_per_s", plan->capacity_per_s, "answer", "verdict", o->verdict, "resource", o->resource, "name", o->name,
-		"runner_up", o->runner_up, "knee", o->knee, "unexplained_share", o->unexplained, "result", grade_name(result),
-		"seconds", o->seconds);
-	int r = root ? json_dump_file(root, path, JSON_INDENT(2)) : -1;
-
-	json_decref(root);
-	return r;
 }
 
 /* The program beside this one, or in PATH. */
@@ -222,53 +123,175 @@ static void interrupted(int signal_number)
 	raise(signal_number);
 }
 
-static int run_scenario(const struct scenario *scenario, uint64_t seed, const char *json, const char *keep)
+static int find_place(struct scenario_run *run, const char *keep)
 {
-	struct scenario_run run = { 0 };
-	struct scenario_plan plan = { 0 };
-	struct outcome outcome = { 0 };
-	char unexplained[16] = "-";
-	char csv[300], load_csv[300], temporary[] = "/tmp/uselab-XXXXXX";
-	const double begin_s = now_s();
-	int r = find_programs(&run), result = EXIT_FAILED;
+	char temporary[] = "/tmp/uselab-XXXXXX";
+	const char *place = keep ? keep : mkdtemp(temporary);
 
-	snprintf(run.dir, sizeof(run.dir), "%s", keep ? keep : r == 0 && mkdtemp(temporary) ? temporary : "");
-	if (r < 0 || !*run.dir || (keep && mkdir(keep, 0755) < 0 && errno != EEXIST)) {
-		fprintf(stderr, "uselab: no place for the files: %s\n", strerror(errno));
+	if (!place || (keep && mkdir(keep, 0755) < 0 && errno != EEXIST))
+		return -errno;
+	snprintf(run->dir, sizeof(run->dir), "%s", place);
+	return 0;
+}
+
+/* Files of a run that nobody asked to keep. */
+static void remove_files(const struct scenario_run *run)
+{
+	static const char *const files[] = { "samples.csv", "samples.json", "load.csv", "report.json", "db.log", "other.log",
+		"serve.log", "decoy.log", "rival.log", "probe.log", "load.log", "report.log" };
+	char path[300];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", run->dir, files[i]);
+		unlink(path);
+	}
+	rmdir(run->dir);
+}
+
+static void make_plan(const struct arguments *args, double lift, struct scenario_plan *ret)
+{
+	struct lab_random random;
+	uint64_t stream = 0;
+
+	*ret = (struct scenario_plan){ 0 };
+	scenario_add(ret->serve, "--listen @URL --seed %llu ", (unsigned long long)args->seed);
+	scenario_add(ret->db, "--listen @DB ");
+	scenario_add(ret->other, "--listen @OTHER ");
+	scenario_add(ret->load, "--url http://@URL/ --seed %llu ", (unsigned long long)args->seed);
+	for (const char *p = args->scenario->name; *p; p++)
+		stream = stream * 31 + (unsigned char)*p;
+	lab_random_init(&random, args->seed, stream);
+	args->scenario->draw(&random, lift, ret);
+	/* Nothing was added: nobody is started. */
+	if (strcmp(ret->db, "--listen @DB ") == 0)
+		ret->db[0] = '\0';
+	if (strcmp(ret->other, "--listen @OTHER ") == 0)
+		ret->other[0] = '\0';
+}
+
+static void print_plan(const char *name, const struct scenario_plan *plan)
+{
+	printf("%s: truth %s %s %s, about %.0f/s\n  quota %.3g, around it %.3g, memory %u MiB\n  serve %s\n  db    %s\n  other %s\n  decoy %s\n  rival %s\n"
+	       "  load  %s\n",
+		name, plan->verdict, plan->resource ? plan->resource : "", plan->name ? plan->name : "", plan->capacity_per_s,
+		plan->quota_cpus, plan->parent_quota_cpus, plan->memory_mb, plan->serve, plan->db, plan->other, plan->decoy,
+		plan->rival, plan->load);
+	if (plan->stop_for_s > 0)
+		printf("  stopped after %.1f s for %.1f s\n", plan->stop_at_s, plan->stop_for_s);
+}
+
+/* One run with its answer. 0 or the exit status of a failure. */
+static int run_once(
+	const struct arguments *args, const struct scenario_plan *plan, struct scenario_run *run, struct scenario_answer *ret)
+{
+	const uint64_t begin_ns = lab_now_ns();
+	char samples[300], load_file[300];
+	int r = find_programs(run);
+
+	if (r == 0)
+		r = find_place(run, args->keep);
+	if (r == 0)
+		r = scenario_ports(run);
+	if (r < 0) {
+		fprintf(stderr, "uselab: cannot begin: %s\n", strerror(-r));
 		return EXIT_FAILED;
 	}
-	scenario->draw(seed, &plan);
-	r = scenario_group(&run, plan.quota_cpus);
+	to_clean = run;
+	r = scenario_groups(run, plan);
 	if (r < 0) {
 		fprintf(stderr, "uselab: cannot make a cgroup: %s\n", strerror(-r));
-		scenario_cleanup(&run);
+		scenario_cleanup(run);
 		return EXIT_NO_RIGHTS;
 	}
-	to_clean = &run;
-	snprintf(csv, sizeof(csv), "%s/samples.csv", run.dir);
-	snprintf(load_csv, sizeof(load_csv), "%s/load.csv", run.dir);
-	r = perform(&run, &plan, csv, load_csv);
+	snprintf(samples, sizeof(samples), "%s/samples.csv", run->dir);
+	snprintf(load_file, sizeof(load_file), "%s/load.csv", run->dir);
+	r = perform(run, plan, samples, load_file);
 	if (r == 0)
-		r = judge(&run, csv, load_csv, &outcome);
-	scenario_cleanup(&run);
+		r = scenario_ask(run, samples, load_file, ret);
+	scenario_cleanup(run);
 	to_clean = NULL;
+	ret->seconds = (double)(lab_now_ns() - begin_ns) / 1e9;
 	if (r < 0) {
-		fprintf(stderr, "uselab: %s could not be run: %s; logs are in %s\n", scenario->name, strerror(-r), run.dir);
+		fprintf(stderr, "uselab: %s could not be run: %s; logs are in %s\n", args->scenario->name, strerror(-r),
+			run->dir);
 		return EXIT_FAILED;
 	}
-	outcome.seconds = now_s() - begin_s;
-	result = grade(&run, &plan, &outcome);
-	if (outcome.unexplained >= 0)
-		snprintf(unexplained, sizeof(unexplained), "%.0f %%", 100 * outcome.unexplained);
-	printf("%-16s seed %-4llu %-8s truth: %s %s%s%s  answer: %s %s %s  runner-up: %s  unexplained %s  %.0f s\n",
-		scenario->name, (unsigned long long)seed, grade_name(result), plan.verdict, plan.resource ? plan.resource : "",
-		plan.name_holds ? " " : "", plan.name_holds ? plan.name_holds : "", outcome.verdict, outcome.resource,
-		outcome.name, *outcome.runner_up ? outcome.runner_up : "-", unexplained, outcome.seconds);
-	if (result != EXIT_RIGHT)
-		printf("    %s\n", outcome.reason);
-	if (json && write_json(json, scenario, seed, &plan, &outcome, result) < 0)
-		fprintf(stderr, "uselab: %s could not be written\n", json);
-	return result;
+	return 0;
+}
+
+static void print_answer(const struct arguments *args, const struct scenario_run *run, const struct scenario_plan *plan,
+	const struct scenario_answer *a)
+{
+	const enum scenario_grade grade = scenario_judge(run, plan, a);
+	char truth[256] = "";
+
+	if (plan->name)
+		scenario_expand(run, plan->name, truth, sizeof(truth));
+	printf("%-16s seed %-4llu %-8s truth: %s %s %s  answer: %s %s %s  runner-up: %s  unexplained: ", args->scenario->name,
+		(unsigned long long)args->seed, scenario_grade_name(grade), plan->verdict, plan->resource ? plan->resource : "-",
+		truth, a->verdict, a->resource, a->name, *a->runner_up ? a->runner_up : "-");
+	if (isnan(a->unexplained))
+		printf("-  %.0f s\n", a->seconds);
+	else
+		printf("%.0f %%  %.0f s\n", 100 * a->unexplained, a->seconds);
+	if (grade != SCENARIO_RIGHT)
+		printf("    %s\n", a->reason);
+}
+
+/* Second run with what limits lifted: does the next limit lie where the ceilings of the first answer said? */
+static int lifted(const struct arguments *args, const struct scenario_answer *first)
+{
+	struct scenario_plan plan;
+	struct scenario_run run = { 0 };
+	struct scenario_answer second;
+	bool same, near_it;
+	int r;
+
+	make_plan(args, 4, &plan);
+	r = run_once(args, &plan, &run, &second);
+	if (r != 0)
+		return r;
+	if (!args->keep)
+		remove_files(&run);
+	/* Group and process numbers differ between the runs: only what stands behind them is compared. */
+	same = strcmp(second.resource, first->next_resource) == 0;
+	near_it = second.good_per_s <= first->next_per_s && second.bad_per_s >= (1 - CEILING_BELOW_RATIO) * first->next_per_s;
+	printf("%-16s seed %-4llu %-8s next ceiling: %s at %.0f/s  found with the limit lifted: %s %s, knee %.0f to %.0f/s\n",
+		args->scenario->name, (unsigned long long)args->seed,
+		same && near_it ? "right"
+		: same          ? "off"
+				: "wrong",
+		first->next_resource, first->next_per_s, second.resource, second.name, second.good_per_s, second.bad_per_s);
+	if (strcmp(second.verdict, "unknown") == 0)
+		return EXIT_UNKNOWN;
+	return same && near_it ? 0 : EXIT_WRONG;
+}
+
+static int run_scenario(const struct arguments *args)
+{
+	static const int status[] = { 0, EXIT_UNKNOWN, EXIT_WRONG };
+	struct scenario_run run = { 0 };
+	struct scenario_plan plan;
+	struct scenario_answer answer;
+	int r;
+
+	make_plan(args, 1, &plan);
+	if (args->plan) {
+		print_plan(args->scenario->name, &plan);
+		return 0;
+	}
+	r = run_once(args, &plan, &run, &answer);
+	if (r != 0)
+		return r;
+	print_answer(args, &run, &plan, &answer);
+	fflush(stdout);
+	r = args->json ? scenario_write_json(args->json, args->scenario->name, args->seed, &run, &plan, &answer) : 0;
+	if (r < 0)
+		fprintf(stderr, "uselab: %s: %s\n", args->json, strerror(-r));
+	if (!args->keep)
+		remove_files(&run);
+	r = status[scenario_judge(&run, &plan, &answer)];
+	return r == 0 && args->lift ? lifted(args, &answer) : r;
 }
 
 static int list(void)
@@ -278,49 +301,64 @@ static int list(void)
 	return 0;
 }
 
-int lab_scenario_main(int argc, char **argv)
+static int take_arguments(int argc, char **argv, struct arguments *ret)
 {
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 's' },
 		{ "json", required_argument, NULL, 'j' },
 		{ "keep", required_argument, NULL, 'k' },
+		{ "lift", no_argument, NULL, 'f' },
+		{ "plan", no_argument, NULL, 'p' },
 		{ "list", no_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *json = NULL, *keep = NULL;
-	unsigned long long seed = 1;
-	char rest;
 	int opt;
 
+	*ret = (struct arguments){ .seed = 1 };
+	optind = 0;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt == 's' && sscanf(optarg, "%llu%c", &seed, &rest) != 1)
+		if (opt == 's' && lab_count_read(optarg, 0, UINT64_MAX, &ret->seed) < 0)
 			opt = '?';
-		switch (opt) {
-		case 's':
-			break;
-		case 'j':
-			json = optarg;
-			break;
-		case 'k':
-			keep = optarg;
-			break;
-		case 'l':
-			return list();
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		default:
-			fputs(usage, stderr);
-			return EXIT_USAGE;
-		}
+		if (opt == 'j')
+			ret->json = optarg;
+		else if (opt == 'k')
+			ret->keep = optarg;
+		else if (opt == 'f')
+			ret->lift = true;
+		else if (opt == 'p')
+			ret->plan = true;
+		else if (opt == 'l' || opt == 'h')
+			return opt;
+		else if (opt != 's')
+			return '?';
+	}
+	for (const struct scenario *s = scenarios; optind < argc && s->name; s++)
+		if (strcmp(argv[optind], s->name) == 0)
+			ret->scenario = s;
+	return 0;
+}
+
+int lab_scenario_main(int argc, char **argv)
+{
+	struct arguments args;
+	const int r = take_arguments(argc, argv, &args);
+
+	if (r == 'l')
+		return list();
+	if (r) {
+		fputs(usage, r == 'h' ? stdout : stderr);
+		return r == 'h' ? 0 : EXIT_USAGE;
+	}
+	if (!args.scenario || (args.lift && !args.scenario->liftable)) {
+		fprintf(stderr, "uselab scenario: %s; there are:\n",
+			args.scenario   ? "it has no limit that can be lifted"
+			: optind < argc ? "no such scenario"
+					: "which one?");
+		list();
+		return EXIT_USAGE;
 	}
 	signal(SIGINT, interrupted);
 	signal(SIGTERM, interrupted);
-	for (const struct scenario *s = scenarios; optind < argc && s->name; s++)
-		if (strcmp(argv[optind], s->name) == 0)
-			return run_scenario(s, seed, json, keep);
-	fprintf(stderr, "uselab scenario: %s; there are:\n", optind < argc ? "no such scenario" : "which one?");
-	list();
-	return EXIT_USAGE;
+	return run_scenario(&args);
 }

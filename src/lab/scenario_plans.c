@@ -1,203 +1,234 @@
-/* The scenarios: each draws its figures from the seed so that exactly one resource limits, well before any other would. */
-#include "scenario.h"
+/* The seven scenarios of the walk: each draws its figures from the seed so that one resource limits, and another would at 1.8 to 3 times
+ * that rate. */
+#include "scenario_plans.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "random.h"
-
-static double between(struct lab_random *random, double low, double high)
+double scenario_between(struct lab_random *random, double low, double high)
 {
 	return low + (high - low) * lab_random_unit(random);
 }
 
-static unsigned one_of(struct lab_random *random, unsigned low, unsigned high)
+unsigned scenario_one_of(struct lab_random *random, unsigned low, unsigned high)
 {
 	return low + (unsigned)(lab_random_next(random) % (high - low + 1));
 }
 
-static void add(char args[SCENARIO_ARGS][SCENARIO_TEXT], unsigned *count, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void add(char args[SCENARIO_ARGS][SCENARIO_TEXT], unsigned *count, const char *format, ...)
+void scenario_add(char text[SCENARIO_TEXT], const char *format, ...)
 {
+	const size_t used = strlen(text);
 	va_list list;
 
 	va_start(list, format);
-	vsnprintf(args[*count], SCENARIO_TEXT, format, list);
+	vsnprintf(text + used, SCENARIO_TEXT - used, format, list);
 	va_end(list);
-	(*count)++;
 }
 
-/* Five steps of 0.3 times CAPACITY: three below it, two above. */
-static void ladder(struct scenario_plan *plan, double capacity_per_s)
+void scenario_ladder(struct scenario_plan *plan, struct lab_random *random, double capacity_per_s)
 {
-	const double step = capacity_per_s * 0.3;
+	/* Three steps below, two above: 0.35, 0.62, 0.89, 1.16, 1.43 of the capacity, moved a little by the seed. */
+	const double start = scenario_between(random, 0.32, 0.38) * capacity_per_s,
+		     step = scenario_between(random, 0.25, 0.28) * capacity_per_s;
 
 	plan->capacity_per_s = capacity_per_s;
-	add(plan->load, &plan->load_count, "--steps");
-	add(plan->load, &plan->load_count, "%.0f:%.0f:5:7s", step, step);
-	add(plan->load, &plan->load_count, "--vus");
-	add(plan->load, &plan->load_count, "400");
+	scenario_add(
+		plan->load, "--steps %.0f:%.0f:5:7s --vus 600%s", start, step, scenario_one_of(random, 0, 1) ? " --poisson" : "");
 }
 
-static void decoy(struct scenario_plan *plan, struct lab_random *random)
+void scenario_sweep(struct scenario_plan *plan, struct lab_random *random, double capacity_per_s, double response_ms)
 {
-	plan->decoy_percent = one_of(random, 10, 25);
+	const double think_ms = scenario_between(random, 150, 400), users = capacity_per_s * (think_ms + response_ms) / 1e3;
+
+	plan->capacity_per_s = capacity_per_s;
+	scenario_add(plan->load, "--sweep %.0f,%.0f,%.0f,%.0f,%.0f:7s --think-ms exp:%.0f", fmax(1, 0.3 * users),
+		fmax(2, 0.55 * users), fmax(3, 0.8 * users), fmax(4, 1.5 * users), fmax(5, 2.5 * users), think_ms);
 }
 
-static void serve(struct scenario_plan *plan, unsigned workers, double cpu_ms)
+/* Open or closed, as the seed says; one run in four is closed. */
+static void load(struct scenario_plan *plan, struct lab_random *random, double capacity_per_s, double response_ms)
 {
-	add(plan->serve, &plan->serve_count, "--workers");
-	add(plan->serve, &plan->serve_count, "%u", workers);
-	add(plan->serve, &plan->serve_count, "--cpu-ms");
-	add(plan->serve, &plan->serve_count, "%.3f", cpu_ms);
+	if (scenario_one_of(random, 0, 3) == 0)
+		scenario_sweep(plan, random, capacity_per_s, response_ms);
+	else
+		scenario_ladder(plan, random, capacity_per_s);
 }
 
-static void database(struct scenario_plan *plan, unsigned pool, unsigned workers, double service_ms)
+void scenario_decoy(struct scenario_plan *plan, struct lab_random *random, bool cpu_is_short)
 {
-	add(plan->serve, &plan->serve_count, "--db");
-	add(plan->serve, &plan->serve_count, SCENARIO_DB);
-	add(plan->serve, &plan->serve_count, "--pool");
-	add(plan->serve, &plan->serve_count, "%u", pool);
-	add(plan->db, &plan->db_count, "--workers");
-	add(plan->db, &plan->db_count, "%u", workers);
-	add(plan->db, &plan->db_count, "--service-ms");
-	add(plan->db, &plan->db_count, "%.2f", service_ms);
+	switch (scenario_one_of(random, cpu_is_short ? 1 : 0, cpu_is_short ? 2 : 3)) {
+	case 0:
+		scenario_add(plan->serve, " --decoy-threads 1:%u", scenario_one_of(random, 10, 25));
+		break;
+	case 1:
+		scenario_add(plan->decoy, "--percent %u", scenario_one_of(random, 15, 35));
+		break;
+	case 2:
+		/* A second dependency that is asked often and answers at once. */
+		scenario_add(plan->other, "--workers 16 --service-ms %.2f", scenario_between(random, 0.5, 1.5));
+		scenario_add(plan->serve, " --db @OTHER,pool=24,every=2");
+		break;
+	default:
+		/* A pool of some threads that come and go with nobody's requests. */
+		scenario_add(plan->serve, " --decoy-threads 3:%u", scenario_one_of(random, 2, 4));
+		break;
+	}
 }
 
-static void draw_cpu_quota(uint64_t seed, struct scenario_plan *plan)
+/* CPU quota of the server, at most the CPU it is bound to; 0 = none needed. */
+static double quota(double cpus)
 {
-	struct lab_random random;
-	double cpu_ms;
-	unsigned workers;
+	return cpus < 0.95 ? fmax(cpus, 0.1) : 0;
+}
 
-	lab_random_init(&random, seed, 1);
-	cpu_ms = between(&random, 1.5, 3);
-	workers = one_of(&random, 12, 24);
-	plan->quota_cpus = between(&random, 0.3, 0.5);
-	serve(plan, workers, cpu_ms);
-	database(plan, workers, 32, between(&random, 2, 6));
-	decoy(plan, &random);
-	ladder(plan, plan->quota_cpus * 1e3 / (cpu_ms + 0.1));
+/* CPU time of the lab's own work for a request, beside what it is told to burn. */
+#define OWN_CPU_MS 0.25
+
+static void draw_cpu_quota(struct lab_random *random, double lift, struct scenario_plan *plan)
+{
+	const double cpu_ms = scenario_between(random, 1.5, 3), service_ms = scenario_between(random, 3, 8);
+	const double quota_cpus = scenario_between(random, 0.18, 0.24), rate = quota_cpus * 1e3 / (cpu_ms + OWN_CPU_MS);
+	/* The workers limit next. */
+	const double next = scenario_between(random, 1.8, 2.6) * rate;
+	const unsigned workers = (unsigned)lround(fmax(2, next * (cpu_ms + OWN_CPU_MS + service_ms) / 1e3));
+
+	plan->quota_cpus = quota(quota_cpus * lift);
+	scenario_add(plan->serve, "--workers %u --cpu-ms %s%.3f --db @DB,pool=%u", workers,
+		scenario_one_of(random, 0, 1) ? "exp:" : "", cpu_ms, workers + 8);
+	scenario_add(plan->db, "--workers 64 --service-ms %.2f", service_ms);
+	scenario_decoy(plan, random, true);
+	load(plan, random, lift > 1 ? workers * 1e3 / (cpu_ms + OWN_CPU_MS + service_ms) : rate, cpu_ms + service_ms);
 	plan->verdict = "resource";
 	plan->resource = "cpu";
+	plan->name = "@SERVER";
 }
 
-static void draw_few_workers(uint64_t seed, struct scenario_plan *plan)
+static void draw_few_workers(struct lab_random *random, double lift, struct scenario_plan *plan)
 {
-	struct lab_random random;
-	unsigned workers;
-	double wait_ms;
+	const unsigned workers = scenario_one_of(random, 2, 5);
+	const double wait_ms = scenario_between(random, 12, 25), cpu_ms = scenario_between(random, 0.4, 1);
+	const double rate = workers * 1e3 / (wait_ms + cpu_ms + OWN_CPU_MS);
+	/* The CPU limits next. */
+	const double next = scenario_between(random, 1.8, 2.8) * rate;
 
-	lab_random_init(&random, seed, 2);
-	workers = one_of(&random, 3, 6);
-	wait_ms = between(&random, 12, 25);
-	serve(plan, workers, 0.2);
-	add(plan->serve, &plan->serve_count, "--wait-ms");
-	add(plan->serve, &plan->serve_count, "%.2f", wait_ms);
-	decoy(plan, &random);
-	ladder(plan, workers * 1e3 / (wait_ms + 0.4));
+	plan->quota_cpus = quota(next * (cpu_ms + OWN_CPU_MS) / 1e3);
+	scenario_add(plan->serve, "--workers %u --cpu-ms %.3f", (unsigned)(workers * lift), cpu_ms);
+	if (scenario_one_of(random, 0, 1)) {
+		scenario_add(plan->serve, " --wait-ms %.2f", wait_ms);
+	} else {
+		scenario_add(plan->serve, " --db @DB,pool=%u", 40 + scenario_one_of(random, 0, 40));
+		scenario_add(plan->db, "--workers 64 --service-ms %.2f", wait_ms);
+	}
+	scenario_decoy(plan, random, true);
+	load(plan, random, lift > 1 ? plan->quota_cpus * 1e3 / (cpu_ms + OWN_CPU_MS) : rate, wait_ms + cpu_ms);
 	plan->verdict = "resource";
 	plan->resource = "thread-pool";
-	plan->name_holds = "/worker-";
+	plan->name = "/worker-";
 }
 
-static void draw_pool_small(uint64_t seed, struct scenario_plan *plan)
+static void draw_pool_small(struct lab_random *random, double lift, struct scenario_plan *plan)
 {
-	struct lab_random random;
-	double service_ms;
-	unsigned pool;
+	const unsigned pool = scenario_one_of(random, 2, 5);
+	const double service_ms = scenario_between(random, 10, 20), cpu_ms = scenario_between(random, 0.4, 1);
+	const double rate = pool * 1e3 / (service_ms + 0.3);
+	const double next = scenario_between(random, 1.8, 2.8) * rate;
 
-	lab_random_init(&random, seed, 3);
-	pool = one_of(&random, 2, 5);
-	service_ms = between(&random, 10, 20);
-	serve(plan, one_of(&random, 24, 40), 0.2);
-	database(plan, pool, 64, service_ms);
-	decoy(plan, &random);
-	ladder(plan, pool * 1e3 / (service_ms + 0.3));
+	plan->quota_cpus = quota(next * (cpu_ms + OWN_CPU_MS) / 1e3);
+	scenario_add(plan->serve, "--workers %u --cpu-ms %.3f --db @DB,pool=%u", scenario_one_of(random, 48, 96), cpu_ms,
+		(unsigned)(pool * lift));
+	scenario_add(plan->db, "--workers 64 --service-ms %s%.2f", scenario_one_of(random, 0, 1) ? "exp:" : "", service_ms);
+	scenario_decoy(plan, random, true);
+	load(plan, random, lift > 1 ? plan->quota_cpus * 1e3 / (cpu_ms + OWN_CPU_MS) : rate, service_ms + cpu_ms);
 	plan->verdict = "resource";
 	plan->resource = "connection-pool";
-	plan->name_holds = SCENARIO_DB;
+	plan->name = "@DB";
 }
 
-static void draw_database_slow(uint64_t seed, struct scenario_plan *plan)
+static void draw_database_slow(struct lab_random *random, double lift, struct scenario_plan *plan)
 {
-	struct lab_random random;
-	double service_ms;
-	unsigned workers;
+	const unsigned workers = scenario_one_of(random, 2, 4);
+	const double service_ms = scenario_between(random, 10, 20), rate = workers * 1e3 / (service_ms + 0.2);
 
-	lab_random_init(&random, seed, 4);
-	workers = one_of(&random, 2, 4);
-	service_ms = between(&random, 10, 20);
-	serve(plan, 48, 0.2);
-	database(plan, one_of(&random, 24, 40), workers, service_ms);
-	decoy(plan, &random);
-	ladder(plan, workers * 1e3 / (service_ms + 0.2));
+	(void)lift;
+	scenario_add(plan->serve, "--workers %u --cpu-ms %.3f --db @DB,pool=%u", scenario_one_of(random, 32, 64),
+		scenario_between(random, 0.2, 0.8), scenario_one_of(random, 16, 48));
+	scenario_add(
+		plan->db, "--workers %u --service-ms %s%.2f", workers, scenario_one_of(random, 0, 1) ? "exp:" : "", service_ms);
+	scenario_decoy(plan, random, false);
+	load(plan, random, rate, service_ms + 1);
 	plan->verdict = "resource";
 	plan->resource = "dependency";
-	plan->name_holds = SCENARIO_DB;
+	plan->name = "@DB";
 }
 
-/* A service with plenty of room, at a steady rate. */
-static void steady(struct scenario_plan *plan, struct lab_random *random, double rate_per_s, const char *hold)
+/* A service with plenty of room. */
+static double roomy(struct scenario_plan *plan, struct lab_random *random)
 {
-	serve(plan, 16, 0.3);
-	database(plan, 16, 32, between(random, 2, 6));
-	add(plan->load, &plan->load_count, "--rate");
-	add(plan->load, &plan->load_count, "%.0f", rate_per_s);
-	add(plan->load, &plan->load_count, "--hold");
-	add(plan->load, &plan->load_count, "%s", hold);
-	add(plan->load, &plan->load_count, "--vus");
-	add(plan->load, &plan->load_count, "2000");
+	const double service_ms = scenario_between(random, 2, 8);
+
+	scenario_add(plan->serve, "--workers %u --cpu-ms %.3f --db @DB,pool=32", scenario_one_of(random, 24, 48),
+		scenario_between(random, 0.2, 0.6));
+	scenario_add(plan->db, "--workers 64 --service-ms %.2f", service_ms);
+	return service_ms;
 }
 
-static void draw_frozen(uint64_t seed, struct scenario_plan *plan)
+static void draw_frozen(struct lab_random *random, double lift, struct scenario_plan *plan)
 {
-	struct lab_random random;
-
-	lab_random_init(&random, seed, 5);
-	steady(plan, &random, between(&random, 100, 200), "30s");
-	decoy(plan, &random);
-	plan->stop_at_s = between(&random, 14, 17);
-	plan->stop_for_s = between(&random, 4, 5);
+	(void)lift;
+	roomy(plan, random);
+	scenario_decoy(plan, random, false);
+	/* Both models meet the freeze: one goes on asking, the other waits with it. */
+	if (scenario_one_of(random, 0, 1))
+		scenario_add(plan->load, "--rate %.0f --hold 30s --vus 2000", scenario_between(random, 100, 200));
+	else
+		scenario_add(plan->load, "--users %u --think-ms 100 --hold 30s", scenario_one_of(random, 10, 25));
+	plan->stop_at_s = scenario_between(random, 12, 16);
+	plan->stop_for_s = scenario_between(random, 4, 5);
 	plan->verdict = "frozen";
 }
 
-static void draw_generator_bound(uint64_t seed, struct scenario_plan *plan)
+static void draw_generator_bound(struct lab_random *random, double lift, struct scenario_plan *plan)
 {
-	struct lab_random random;
-	double cpu_us;
+	const double service_ms = roomy(plan, random);
 
-	lab_random_init(&random, seed, 6);
-	/* One thread of the generator that burns so long per request cannot pass 1e6 / cpu_us requests a second. */
-	cpu_us = between(&random, 2500, 4000);
-	serve(plan, 16, 0.2);
-	add(plan->load, &plan->load_count, "--cpu-us");
-	add(plan->load, &plan->load_count, "%.0f", cpu_us);
-	ladder(plan, 1e6 / cpu_us);
+	(void)lift;
+	scenario_decoy(plan, random, false);
+	if (scenario_one_of(random, 0, 1)) {
+		/* One thread of the generator that burns so long per request cannot pass 1e6 / cpu_us requests a second. */
+		const double cpu_us = scenario_between(random, 3000, 5000);
+
+		scenario_add(plan->load, "--cpu-us %.0f ", cpu_us);
+		scenario_ladder(plan, random, 1e6 / cpu_us);
+	} else {
+		/* So few users that they cannot ask more often, however fast the answers come. */
+		const unsigned users = scenario_one_of(random, 2, 3);
+		const double rate = users * 1e3 / (service_ms + 1.2);
+
+		plan->capacity_per_s = rate;
+		scenario_add(plan->load, "--steps %.0f:%.0f:5:7s --vus %u", 0.3 * rate, 0.3 * rate, users);
+	}
 	plan->verdict = "generator";
 }
 
-static void draw_no_knee(uint64_t seed, struct scenario_plan *plan)
+static void draw_no_knee(struct lab_random *random, double lift, struct scenario_plan *plan)
 {
-	struct lab_random random;
-
-	lab_random_init(&random, seed, 7);
-	serve(plan, one_of(&random, 16, 32), 0.3);
-	database(plan, 32, 64, between(&random, 2, 6));
-	decoy(plan, &random);
-	ladder(plan, between(&random, 120, 200));
+	(void)lift;
+	roomy(plan, random);
+	scenario_decoy(plan, random, false);
+	scenario_ladder(plan, random, scenario_between(random, 120, 250));
 	plan->verdict = "none";
 }
 
 const struct scenario scenarios[] = {
-	{ "cpu-quota", "the server's CPU quota limits", draw_cpu_quota },
-	{ "few-workers", "the number of worker threads limits", draw_few_workers },
-	{ "pool-small", "the connections to a fast database limit", draw_pool_small },
-	{ "database-slow", "the database's own workers limit, behind a pool that only fills because of it", draw_database_slow },
-	{ "frozen", "the server is stopped for some seconds", draw_frozen },
-	{ "generator-bound", "the load generator cannot send what it planned", draw_generator_bound },
-	{ "no-knee", "nothing limits", draw_no_knee },
-	{ NULL, NULL, NULL },
+	{ "cpu-quota", "the server's CPU quota limits", draw_cpu_quota, true },
+	{ "few-workers", "the number of worker threads limits", draw_few_workers, true },
+	{ "pool-small", "the connections to a fast database limit", draw_pool_small, true },
+	{ "database-slow", "the database's own workers limit, behind a pool that only fills because of it", draw_database_slow,
+		false },
+	{ "frozen", "the server is stopped for some seconds", draw_frozen, false },
+	{ "generator-bound", "the load generator cannot send what it planned", draw_generator_bound, false },
+	{ "no-knee", "nothing limits", draw_no_knee, false },
+	{ NULL, NULL, NULL, false },
 };

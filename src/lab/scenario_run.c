@@ -1,5 +1,6 @@
 #include "scenario_run.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,99 +11,91 @@
 #include <time.h>
 #include <unistd.h>
 
-static int write_text(const char *dir, const char *file, const char *text)
+#define ARGS_MAX 64
+
+int scenario_ports(struct scenario_run *run)
 {
-	const size_t len = strlen(text);
-	char path[512];
-	ssize_t n;
-	int fd;
+	int fds[3] = { -1, -1, -1 }, r = 0;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, len);
-	close(fd);
-	return n == (ssize_t)len ? 0 : -EIO;
-}
+	/* All are held until the last one is known, so that they differ. */
+	for (unsigned i = 0; r == 0 && i < 3; i++) {
+		struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		socklen_t length = sizeof(address);
 
-static int make_group(struct scenario_run *run, const char *mount)
-{
-	char *dir = run->groups[run->group_count];
-
-	if (run->group_count == SCENARIO_GROUPS)
-		return -ENOSPC;
-	if ((size_t)snprintf(dir, sizeof(run->groups[0]), "%s/%s", mount, run->group) >= sizeof(run->groups[0]))
-		return -ENAMETOOLONG;
-	if (mkdir(dir, 0755) < 0)
-		return errno == EEXIST ? 0 : -errno;
-	run->group_count++;
-	return 0;
-}
-
-static bool has_option(const char *options, const char *word)
-{
-	const size_t len = strlen(word);
-
-	for (const char *p = options; p; p = strchr(p, ','), p = p ? p + 1 : NULL)
-		if (strncmp(p, word, len) == 0 && (p[len] == ',' || p[len] == '\0'))
-			return true;
-	return false;
-}
-
-/* One line of /proc/mounts: a v1 hierarchy with one of our controllers, or v2 with the cpu controller. */
-static int use_mount(struct scenario_run *run, const char *mount, const char *type, const char *options, double quota_cpus)
-{
-	char path[512], text[64], controllers[256] = "";
-	int fd, r;
-
-	if (strcmp(type, "cgroup2") == 0) {
-		snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0) {
-			if (read(fd, controllers, sizeof(controllers) - 1) < 0)
-				controllers[0] = '\0';
-			close(fd);
-		}
-		if (!strstr(controllers, "cpu"))
-			return 0;
-		(void)!write_text(mount, "cgroup.subtree_control", "+cpu +memory");
-		r = make_group(run, mount);
-		snprintf(text, sizeof(text), "%.0f 100000", quota_cpus * 1e5);
-		return r < 0 || quota_cpus <= 0 ? r : write_text(run->groups[run->group_count - 1], "cpu.max", text);
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fds[i] < 0 || bind(fds[i], (struct sockaddr *)&address, sizeof(address)) < 0 ||
+			getsockname(fds[i], (struct sockaddr *)&address, &length) < 0)
+			r = -errno;
+		run->ports[i] = ntohs(address.sin_port);
 	}
-	if (strcmp(type, "cgroup") != 0 ||
-		(!has_option(options, "cpu") && !has_option(options, "cpuacct") && !has_option(options, "memory")))
-		return 0;
-	r = make_group(run, mount);
-	snprintf(text, sizeof(text), "%.0f", quota_cpus * 1e5);
-	if (r == 0 && quota_cpus > 0 && has_option(options, "cpu"))
-		r = write_text(run->groups[run->group_count - 1], "cpu.cfs_quota_us", text);
+	for (unsigned i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	return r;
 }
 
-int scenario_group(struct scenario_run *run, double quota_cpus)
+/* The text a @WORD stands for, or NULL. */
+static const char *meaning(const struct scenario_run *run, const char *word, size_t length, char *buffer, size_t size)
 {
-	FILE *mounts = fopen("/proc/mounts", "re");
-	char mount[200], type[32], options[512];
-	int r = mounts ? 0 : -errno;
+	static const struct {
+		const char *word;
+		int port;
+		enum scenario_role role;
+	} words[] = {
+		{ "@URL", 0, SCENARIO_ROLES },
+		{ "@DB", 1, SCENARIO_ROLES },
+		{ "@OTHER", 2, SCENARIO_ROLES },
+		{ "@SERVER", -1, SCENARIO_SERVER },
+		{ "@PARENT", -1, SCENARIO_ROLES },
+		{ "@RIVAL", -1, SCENARIO_RIVAL },
+	};
 
-	snprintf(run->group, sizeof(run->group), "uselab-%d", (int)getpid());
-	while (r == 0 && fscanf(mounts, "%*s %199s %31s %511s %*d %*d", mount, type, options) == 3)
-		r = use_mount(run, mount, type, options, quota_cpus);
-	if (mounts)
-		fclose(mounts);
-	return r < 0 ? r : run->group_count ? 0 : -ENOENT;
+	if (length == 4 && strncmp(word, "@DIR", 4) == 0)
+		return run->dir;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strlen(words[i].word) != length || strncmp(words[i].word, word, length) != 0)
+			continue;
+		if (words[i].port < 0)
+			return scenario_path(run, words[i].role, buffer, size);
+		snprintf(buffer, size, "127.0.0.1:%u", run->ports[words[i].port]);
+		return buffer;
+	}
+	return NULL;
 }
 
-static void run_program(struct scenario_run *run, char *const argv[], const char *log, bool inside)
+char *scenario_expand(const struct scenario_run *run, const char *text, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	ret[0] = '\0';
+	while (*text && used + 1 < size) {
+		const size_t length = *text == '@' ? 1 + strspn(text + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 1;
+		char buffer[160];
+		const char *for_it = length > 1 ? meaning(run, text, length, buffer, sizeof(buffer)) : NULL;
+		const int n = for_it ? snprintf(ret + used, size - used, "%s", for_it)
+				     : snprintf(ret + used, size - used, "%.*s", (int)length, text);
+
+		used += (size_t)n;
+		text += length;
+	}
+	return ret;
+}
+
+/* In the child: joins ROLE's group and becomes ARGV. */
+static void become(struct scenario_run *run, char *const argv[], const char *log, enum scenario_role role)
 {
 	char path[512];
 	int fd;
 
-	for (unsigned i = 0; inside && i < run->group_count; i++)
-		if (write_text(run->groups[i], "cgroup.procs", "0") < 0)
+	for (unsigned i = 0; role != SCENARIO_ROLES && i < run->dir_count; i++) {
+		if (run->dir_role[i] != role)
+			continue;
+		snprintf(path, sizeof(path), "%s/cgroup.procs", run->dirs[i]);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, "0", 1) != 1)
 			_exit(126);
+		close(fd);
+	}
 	snprintf(path, sizeof(path), "%s/%s", run->dir, log);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd >= 0) {
@@ -113,17 +106,26 @@ static void run_program(struct scenario_run *run, char *const argv[], const char
 	_exit(127);
 }
 
-pid_t scenario_start(struct scenario_run *run, char *const argv[], const char *log, bool inside)
+pid_t scenario_start(
+	struct scenario_run *run, const char *const *head, const char *options, const char *log, enum scenario_role role)
 {
+	char text[2 * SCENARIO_TEXT], *argv[ARGS_MAX], *rest = scenario_expand(run, options, text, sizeof(text)), *word;
+	unsigned n = 0;
 	pid_t pid;
 
 	if (run->pid_count == SCENARIO_PROCESSES)
 		return -ENOSPC;
+	for (; *head && n + 1 < ARGS_MAX; head++)
+		argv[n++] = (char *)*head;
+	while ((word = strsep(&rest, " ")) && n + 1 < ARGS_MAX)
+		if (*word)
+			argv[n++] = word;
+	argv[n] = NULL;
 	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		run_program(run, argv, log, inside);
+		become(run, argv, log, role);
 	run->pids[run->pid_count++] = pid;
 	return pid;
 }
@@ -171,8 +173,10 @@ void scenario_cleanup(struct scenario_run *run)
 			forget(run, pid);
 		}
 	}
-	for (unsigned i = 0; i < run->group_count; i++)
-		for (int tries = 0; rmdir(run->groups[i]) < 0 && errno == EBUSY && tries < 20; tries++)
+	while (run->dir_count) {
+		const char *dir = run->dirs[--run->dir_count];
+
+		for (int tries = 0; rmdir(dir) < 0 && errno == EBUSY && tries < 40; tries++)
 			scenario_sleep(0.05);
-	run->group_count = 0;
+	}
 }
