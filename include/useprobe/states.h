@@ -37,6 +37,7 @@ enum up_request_state {
 	UP_IN_LOCK,
 	UP_IN_POOL_WAIT,
 	UP_IN_DEPENDENCY,
+	UP_IN_SLEEP, /* its thread sleeps for a time: a pause in the code */
 	UP_IN_UNEXPLAINED,
 	UP_REQUEST_STATES
 };
@@ -51,6 +52,7 @@ struct up_station {
 	double inside; /* requests counted in its states by the partition: n_i */
 	/* CPU only: what waiting is made of. */
 	double throttled, contended;
+	double asleep; /* WORKERS only: busy threads that sleep for a time; NAN */
 	size_t limit_track; /* row that names the limit: the cpu row of the target or an ancestor, the connection-pool row; SIZE_MAX */
 };
 

@@ -22,7 +22,7 @@ const struct up_rules up_rules_default = {
 static const double late_max_ratio = 0.05;
 static const double unexplained_max_ratio = 0.5;
 static const double frozen_min_share = 0.5;
-enum { SUBJECTS_MAX = 16, SLICES = 8, BAD_TICKS_MIN = 2, EPISODES_MAX = 8 };
+enum { BAD_TICKS_MIN = 2, EPISODES_MAX = 8 };
 
 const char *up_bottleneck_verdict_name(enum up_bottleneck_verdict verdict)
 {
@@ -31,17 +31,6 @@ const char *up_bottleneck_verdict_name(enum up_bottleneck_verdict verdict)
 	return names[verdict];
 }
 
-/* What one call works with. */
-struct job {
-	const struct up_attribution_input *in;
-	const struct up_rules *rules;
-	struct up_subject subject[SUBJECTS_MAX];
-	size_t n_subjects, chosen;
-	int64_t bad[2];
-	int64_t good[UP_GOOD_MAX][2];
-	size_t n_good;
-};
-
 static void say_unknown(struct up_attribution *a, const char *reason)
 {
 	a->verdict = UP_BOTTLENECK_UNKNOWN;
@@ -49,11 +38,11 @@ static void say_unknown(struct up_attribution *a, const char *reason)
 	up_say(a->reason, sizeof(a->reason), "%s", reason);
 }
 
-static bool choose_subject(struct job *job, struct up_attribution *a)
+static bool choose_subject(struct up_job *job, struct up_attribution *a)
 {
 	const char *target = job->in->target;
 
-	job->n_subjects = up_subjects(job->in->recording, job->subject, SUBJECTS_MAX);
+	job->n_subjects = up_subjects(job->in->recording, job->subject, UP_SUBJECTS_MAX);
 	for (size_t i = 0; i < job->n_subjects; i++) {
 		if (!target || (job->subject[i].target && strcmp(job->subject[i].target, target) == 0)) {
 			job->chosen = i;
@@ -61,67 +50,13 @@ static bool choose_subject(struct job *job, struct up_attribution *a)
 		}
 	}
 	say_unknown(a, "");
-	up_say(a->reason, sizeof(a->reason), "no requests of %s were measured: without requests in flight and departures there is no held time to follow",
+	up_say(a->reason, sizeof(a->reason),
+		"no requests of %s were measured: without requests in flight and departures there is no held time to follow",
 		target ? target : "any target");
 	return false;
 }
 
-static void add_good(struct job *job, int64_t from_us, int64_t to_us)
-{
-	if (job->n_good == UP_GOOD_MAX || to_us <= from_us)
-		return;
-	job->good[job->n_good][0] = from_us;
-	job->good[job->n_good++][1] = to_us;
-}
-
-/* Bad stage and the good ones below it; of a ladder that goes up and down the good ones on both sides. */
-static void take_stages(struct job *job)
-{
-	const struct up_attribution_input *in = job->in;
-	const struct up_stage *bad = &in->stage[in->bad];
-
-	job->bad[0] = bad->from_us + in->shift_us;
-	job->bad[1] = bad->to_us + in->shift_us;
-	for (size_t i = 0; i < in->n_stages; i++)
-		if (in->stage[i].verdict == UP_STAGE_GOOD)
-			add_good(job, in->stage[i].from_us + in->shift_us, in->stage[i].to_us + in->shift_us);
-}
-
-static void run_span(const struct up_attribution_input *in, int64_t *from_us, int64_t *to_us)
-{
-	const struct up_recording *r = in->recording;
-
-	*from_us = r->n_ticks ? r->tick[0].wall_us : 0;
-	*to_us = r->n_ticks ? r->tick[r->n_ticks - 1].wall_us : 0;
-	if (in->n_stages) {
-		*from_us = in->stage[0].from_us + in->shift_us;
-		*to_us = in->stage[in->n_stages - 1].to_us + in->shift_us;
-	}
-}
-
-/* Without a curve the good windows are slices of the rest of the run. */
-static void take_slices(struct job *job, const struct up_episode *episodes, size_t n)
-{
-	int64_t from_us, to_us;
-
-	run_span(job->in, &from_us, &to_us);
-	for (int k = 0; k < SLICES; k++) {
-		int64_t lo = from_us + (to_us - from_us) * k / SLICES, hi = from_us + (to_us - from_us) * (k + 1) / SLICES;
-
-		for (size_t i = 0; i < n; i++) {
-			if (episodes[i].from_us >= hi || episodes[i].to_us <= lo)
-				continue;
-			/* Keep the larger rest on one side of the episode. */
-			if (episodes[i].from_us - lo > hi - episodes[i].to_us)
-				hi = episodes[i].from_us;
-			else
-				lo = episodes[i].to_us;
-		}
-		add_good(job, lo, hi);
-	}
-}
-
-static double frozen_share(const struct job *job, int64_t from_us, int64_t to_us, double *ret_from_s, double *ret_for_s)
+static double frozen_share(const struct up_job *job, int64_t from_us, int64_t to_us, double *ret_from_s, double *ret_for_s)
 {
 	const struct up_recording *r = job->in->recording;
 	const struct up_subject *subject = &job->subject[job->chosen];
@@ -131,7 +66,8 @@ static double frozen_share(const struct job *job, int64_t from_us, int64_t to_us
 	for (size_t k = 0; k < r->n_tracks; k++) {
 		const struct up_track *track = &r->track[k];
 
-		if (track->resource != UP_RES_FROZEN || (track->target && subject->target && strcmp(track->target, subject->target) != 0))
+		if (track->resource != UP_RES_FROZEN ||
+			(track->target && subject->target && strcmp(track->target, subject->target) != 0))
 			continue;
 		for (size_t i = 0; i < track->n; i++) {
 			const struct up_recorded_tick *tick = &r->tick[track->at[i].tick];
@@ -149,7 +85,7 @@ static double frozen_share(const struct job *job, int64_t from_us, int64_t to_us
 }
 
 /* Frozen for half of the time in which the requests piled up. */
-static bool is_frozen(const struct job *job, const struct up_episode *episodes, size_t n, struct up_attribution *a)
+static bool is_frozen(const struct up_job *job, const struct up_episode *episodes, size_t n, struct up_attribution *a)
 {
 	for (size_t i = 0; i < n; i++) {
 		double from_s, for_s;
@@ -165,19 +101,19 @@ static bool is_frozen(const struct job *job, const struct up_episode *episodes, 
 		a->in_flight_good = episodes[i].usual;
 		a->in_flight_bad = episodes[i].in_flight;
 		up_say(a->reason, sizeof(a->reason),
-			"the target was stopped for %.1f s from +%.1f s on; %.3g requests inside instead of %.3g while that lasted", for_s, from_s,
-			episodes[i].in_flight, episodes[i].usual);
+			"the target was stopped for %.1f s from +%.1f s on; %.3g requests inside instead of %.3g while that lasted",
+			for_s, from_s, episodes[i].in_flight, episodes[i].usual);
 		return true;
 	}
 	return false;
 }
 
-static double late_share(const struct job *job)
+static double late_share(const struct up_job *job)
 {
 	const struct up_recording *r = job->in->recording;
 	int64_t from_us, to_us;
 
-	run_span(job->in, &from_us, &to_us);
+	up_job_span(job->in, &from_us, &to_us);
 	for (size_t k = 0; k < r->n_tracks; k++) {
 		struct up_reading reading;
 
@@ -190,7 +126,7 @@ static double late_share(const struct job *job)
 }
 
 /* What the generator has in flight grew, what the kernel saw inside did not: the rest waits on the way. */
-static bool is_client_side(const struct job *job, const struct up_comparison *c, struct up_attribution *a)
+static bool is_client_side(const struct up_job *job, const struct up_comparison *c, struct up_attribution *a)
 {
 	const struct up_attribution_input *in = job->in;
 	const double inside = a->in_flight_bad - a->in_flight_good;
@@ -206,23 +142,35 @@ static bool is_client_side(const struct job *job, const struct up_comparison *c,
 	outside = in->stage[in->bad].in_flight - before - inside;
 	if (isnan(before) || outside <= fmax(1, before) || outside <= inside)
 		return false;
-	up_say(a->reason, sizeof(a->reason), "the generator has %.4g requests in flight (%.4g before), the kernel sees only %.4g of them in the target (%.4g before)",
+	up_say(a->reason, sizeof(a->reason),
+		"the generator has %.4g requests in flight (%.4g before), the kernel sees only %.4g of them in the target (%.4g before)",
 		in->stage[in->bad].in_flight, before, a->in_flight_bad, a->in_flight_good);
 	a->verdict = UP_BOTTLENECK_GENERATOR;
 	for (size_t k = 0; k < c->recording->n_tracks; k++) {
 		const struct up_track *track = &c->recording->track[k];
 		struct up_reading reading;
 
-		if (track->resource != UP_RES_NETWORK || (track->target && c->subject->target && strcmp(track->target, c->subject->target) != 0))
+		if (track->resource != UP_RES_NETWORK ||
+			(track->target && c->subject->target && strcmp(track->target, c->subject->target) != 0))
 			continue;
 		up_track_read(c->recording, track, c->bad.from_us, c->bad.to_us, &reading);
 		if (!(reading.waiting > inside || reading.utilization >= c->rules->full_min || reading.saturation >= 1))
 			continue;
 		a->verdict = UP_BOTTLENECK_RESOURCE;
 		a->has_suspect = true;
-		a->suspect = (struct up_suspect){ .kind = UP_STATION_REQUESTS, .scope = track->scope, .servers = NAN, .hold_good_ms = NAN,
-			.hold_bad_ms = NAN, .growth_ms = NAN, .share = NAN, .utilization = reading.utilization, .utilization_good = NAN,
-			.waiting = reading.waiting, .waiting_good = NAN, .residence_good_ms = NAN, .residence_bad_ms = NAN };
+		a->suspect = (struct up_suspect){ .kind = UP_STATION_REQUESTS,
+			.scope = track->scope,
+			.servers = NAN,
+			.hold_good_ms = NAN,
+			.hold_bad_ms = NAN,
+			.growth_ms = NAN,
+			.share = NAN,
+			.utilization = reading.utilization,
+			.utilization_good = NAN,
+			.waiting = reading.waiting,
+			.waiting_good = NAN,
+			.residence_good_ms = NAN,
+			.residence_bad_ms = NAN };
 		snprintf(a->suspect.resource, sizeof(a->suspect.resource), "network");
 		snprintf(a->suspect.name, sizeof(a->suspect.name), "%s", track->name);
 		break;
@@ -243,7 +191,7 @@ static bool listens_for(const char *listener, const char *peer)
 }
 
 /* Another target that is the suspect dependency; NULL when it is not among the targets. */
-static const struct up_subject *target_behind(const struct job *job, const char *peer)
+static const struct up_subject *target_behind(const struct up_job *job, const char *peer)
 {
 	const struct up_recording *r = job->in->recording;
 
@@ -252,7 +200,8 @@ static const struct up_subject *target_behind(const struct job *job, const char 
 			const struct up_track *track = &r->track[k];
 
 			if ((track->resource == UP_RES_REQUESTS || track->resource == UP_RES_LISTEN) && track->target &&
-				job->subject[i].target && strcmp(track->target, job->subject[i].target) == 0 && listens_for(track->name, peer))
+				job->subject[i].target && strcmp(track->target, job->subject[i].target) == 0 &&
+				listens_for(track->name, peer))
 				return &job->subject[i];
 		}
 	}
@@ -260,7 +209,7 @@ static const struct up_subject *target_behind(const struct job *job, const char 
 }
 
 /* The walk goes on inside the target that the dependency is. Without a name there the dependency stays the suspect. */
-static int walk_behind(const struct job *job, struct up_attribution *a)
+static int walk_behind(const struct up_job *job, struct up_attribution *a)
 {
 	const struct up_subject *behind = target_behind(job, a->suspect.name);
 	struct up_attribution *inner = behind ? calloc(1, sizeof(*inner)) : NULL;
@@ -279,8 +228,8 @@ static int walk_behind(const struct job *job, struct up_attribution *a)
 		up_error_evidence(&c, inner);
 	}
 	if (c.n_good >= UP_GOOD_MIN && c.bad.known && inner->verdict == UP_BOTTLENECK_RESOURCE) {
-		up_add_symptom(a, "dependency %s answers after %.4g ms instead of %.4g ms; it is target %s", a->suspect.name, a->suspect.hold_bad_ms,
-			a->suspect.hold_good_ms, behind->target);
+		up_add_symptom(a, "dependency %s answers after %.4g ms instead of %.4g ms; it is target %s", a->suspect.name,
+			a->suspect.hold_bad_ms, a->suspect.hold_good_ms, behind->target);
 		for (size_t i = 0; i < inner->n_symptoms; i++)
 			up_add_symptom(a, "in %s: %s", behind->target, inner->symptom[i]);
 		for (size_t i = 0; i < inner->n_walk && a->n_walk < UP_WALK_MAX; i++)
@@ -306,7 +255,8 @@ static bool windows_suffice(const struct up_comparison *c, struct up_attribution
 	}
 	if (c->n_good < UP_GOOD_MIN) {
 		say_unknown(a, "");
-		up_say(a->reason, sizeof(a->reason), "%zu good step%s with at least %d samples; two are needed to tell what is usual", c->n_good,
+		up_say(a->reason, sizeof(a->reason),
+			"%zu good step%s with at least %d samples; two are needed to tell what is usual", c->n_good,
 			c->n_good == 1 ? "" : "s", UP_TICKS_MIN);
 		return false;
 	}
@@ -317,7 +267,7 @@ static bool windows_suffice(const struct up_comparison *c, struct up_attribution
 	return true;
 }
 
-static void check_onset(const struct job *job, const struct up_comparison *c, struct up_attribution *a)
+static void check_onset(const struct up_job *job, const struct up_comparison *c, struct up_attribution *a)
 {
 	char why[UP_LINE_BYTES] = "";
 
@@ -330,14 +280,16 @@ static void check_onset(const struct job *job, const struct up_comparison *c, st
 	if (!job->rules->onset_veto)
 		return;
 	say_unknown(a, "");
-	up_say(a->reason, sizeof(a->reason), "%s %s grew most, but too late to be the cause: %s", a->suspect.resource, a->suspect.name, why);
+	up_say(a->reason, sizeof(a->reason), "%s %s grew most, but too late to be the cause: %s", a->suspect.resource,
+		a->suspect.name, why);
 }
 
-static int judge(const struct job *job, const struct up_episode *episodes, size_t n_episodes, struct up_attribution *a)
+static int judge(const struct up_job *job, const struct up_episode *episodes, size_t n_episodes, struct up_attribution *a)
 {
 	struct up_comparison c;
 	double late;
-	int r = up_comparison_make(&c, job->in->recording, &job->subject[job->chosen], job->rules, job->bad, job->good, job->n_good);
+	int r = up_comparison_make(
+		&c, job->in->recording, &job->subject[job->chosen], job->rules, job->bad, job->good, job->n_good);
 
 	if (r < 0)
 		return r;
@@ -355,11 +307,12 @@ static int judge(const struct job *job, const struct up_episode *episodes, size_
 		/* said */
 	} else if (late >= late_max_ratio) {
 		say_unknown(a, "");
-		up_say(a->reason, sizeof(a->reason), "%.0f %% of the samples came late: the probe itself was short of CPU", 100 * late);
+		up_say(a->reason, sizeof(a->reason), "%.0f %% of the samples came late: the probe itself was short of CPU",
+			100 * late);
 	} else if (!is_client_side(job, &c, a)) {
 		up_walk(&c, a);
 		up_error_evidence(&c, a);
-		if (a->verdict == UP_BOTTLENECK_RESOURCE && a->suspect.hold_bad_ms > 0)
+		if (a->verdict == UP_BOTTLENECK_RESOURCE && (a->suspect.hold_bad_ms > 0 || a->suspect.waiting > 0))
 			check_onset(job, &c, a);
 		if (a->verdict == UP_BOTTLENECK_RESOURCE && a->unexplained_share > unexplained_max_ratio) {
 			say_unknown(a, "");
@@ -376,7 +329,7 @@ static int judge(const struct job *job, const struct up_episode *episodes, size_
 
 int up_attribution_find(const struct up_attribution_input *input, struct up_attribution *ret)
 {
-	struct job *job = calloc(1, sizeof(*job));
+	struct up_job *job = calloc(1, sizeof(*job));
 	struct up_episode episodes[EPISODES_MAX];
 	int64_t from_us, to_us;
 	int n, r = 0;
@@ -394,7 +347,8 @@ int up_attribution_find(const struct up_attribution_input *input, struct up_attr
 	job->rules = input->rules ? input->rules : &up_rules_default;
 	if (input->generator_bound) {
 		ret->verdict = UP_BOTTLENECK_GENERATOR;
-		snprintf(ret->reason, sizeof(ret->reason), "%s", input->generator_reason ? input->generator_reason : "the generator was the limit");
+		snprintf(ret->reason, sizeof(ret->reason), "%s",
+			input->generator_reason ? input->generator_reason : "the generator was the limit");
 		up_explain(NULL, ret);
 		free(job);
 		return 0;
@@ -403,7 +357,7 @@ int up_attribution_find(const struct up_attribution_input *input, struct up_attr
 		free(job);
 		return 0;
 	}
-	run_span(input, &from_us, &to_us);
+	up_job_span(input, &from_us, &to_us);
 	if (input->bad >= 0)
 		to_us = input->stage[input->bad].to_us + input->shift_us;
 	n = up_episodes_find(input->recording, &job->subject[job->chosen], from_us, to_us, episodes, EPISODES_MAX);
@@ -415,17 +369,16 @@ int up_attribution_find(const struct up_attribution_input *input, struct up_attr
 	if (n > EPISODES_MAX)
 		n = EPISODES_MAX;
 	if (input->bad >= 0) {
-		take_stages(job);
+		up_job_take_stages(job);
 		r = judge(job, episodes, (size_t)n, ret);
 	} else if (n > 0) {
 		ret->episode = true;
-		job->bad[0] = episodes[0].from_us;
-		job->bad[1] = episodes[0].to_us;
-		take_slices(job, episodes, (size_t)n);
+		up_job_take_slices(job, episodes, (size_t)n);
 		r = judge(job, episodes, (size_t)n, ret);
 	} else {
 		ret->verdict = UP_BOTTLENECK_NONE;
-		up_say(ret->reason, sizeof(ret->reason), "no knee was reached and the requests inside never left their usual band for a second");
+		up_say(ret->reason, sizeof(ret->reason),
+			"no knee was reached and the requests inside never left their usual band for a second");
 	}
 	free(job);
 	return r;

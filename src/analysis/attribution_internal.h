@@ -8,6 +8,25 @@
 #define UP_GOOD_MIN 2
 #define UP_TICKS_MIN 5
 
+#define UP_SUBJECTS_MAX 16
+
+/* What one call works with. */
+struct up_job {
+	const struct up_attribution_input *in;
+	const struct up_rules *rules;
+	struct up_subject subject[UP_SUBJECTS_MAX];
+	size_t n_subjects, chosen;
+	int64_t bad[2];
+	int64_t good[UP_GOOD_MAX][2];
+	size_t n_good;
+};
+
+/* Bad and good windows from the curve; or, without a knee, the worst episode and what lies between the N episodes. */
+void up_job_take_stages(struct up_job *job);
+void up_job_take_slices(struct up_job *job, const struct up_episode *episodes, size_t n);
+/* Time of the stages, or of the whole recording without any. */
+void up_job_span(const struct up_attribution_input *in, int64_t *ret_from_us, int64_t *ret_to_us);
+
 /* One target's states in the bad window and in the good ones. */
 struct up_comparison {
 	const struct up_recording *recording;
@@ -37,10 +56,12 @@ struct up_suspect up_suspect_of(const struct up_comparison *c, const struct up_s
 /* The walk: fills verdict, walk, suspect, runner-up, symptoms and reason. */
 void up_walk(const struct up_comparison *c, struct up_attribution *a);
 /* Which of the CPU's faces it is: quota, an ancestor's quota, or other users of the same CPUs. */
-void up_walk_name_cpu(const struct up_comparison *c, const struct up_station *cpu, struct up_suspect *suspect, char *why, size_t size);
+void up_walk_name_cpu(
+	const struct up_comparison *c, const struct up_station *cpu, struct up_suspect *suspect, char *why, size_t size);
 
 /* false: the suspect's own queue began to grow clearly later than the requests inside; WHY gets the two times. */
-bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution *a, int64_t from_us, double uncertainty_s, char *why, size_t size);
+bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution *a, int64_t from_us, double uncertainty_s,
+	char *why, size_t size);
 /* Errors that move the verdict one station inwards. */
 void up_error_evidence(const struct up_comparison *c, struct up_attribution *a);
 /* Acquittals, unexplained rest, falsifier and next step. */

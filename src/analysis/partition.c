@@ -4,9 +4,8 @@
 
 #include "states_internal.h"
 
-/* Occupancy from which a pool counts as full. Threads are seen by snapshots, connections by events, so the second is sharper. */
+/* Occupancy from which a pool of threads counts as full: they are seen by snapshots. */
 static const double threads_full_ratio = 0.9;
-static const double connections_full_ratio = 0.95;
 
 /* Sums over the stations of the window. */
 struct parts {
@@ -76,11 +75,6 @@ static double worker_queue(const struct up_gathered *g, const struct parts *p, d
 	return fmax(0, room - in_hands(g, p, room));
 }
 
-static bool is_full(const struct up_link *link)
-{
-	return link->flat && link->open > 0 && link->busy + link->reading >= connections_full_ratio * link->open;
-}
-
 /* Waiting for a connection: a counter, or what is left in the hands of the threads, and only while every connection is taken. The threads
  * that wait so sleep on a futex, so the lock row loses what the pool gets. */
 static double pool_waits(struct up_gathered *g, struct parts *p, double hands)
@@ -94,7 +88,7 @@ static double pool_waits(struct up_gathered *g, struct parts *p, double hands)
 
 		link->waiting = or_zero(link->counted_waiting);
 		counted += link->waiting;
-		if (isnan(link->counted_waiting) && is_full(link) && (!fullest || link->busy > fullest->busy))
+		if (isnan(link->counted_waiting) && link->full && (!fullest || link->busy > fullest->busy))
 			fullest = link;
 	}
 	if (fullest) {
@@ -218,6 +212,8 @@ void up_states_partition(struct up_gathered *g)
 	n[UP_IN_LOCK] = take(&left, p.lock * s->thread_scale);
 	n[UP_IN_POOL_WAIT] = take(&left, waits);
 	n[UP_IN_DEPENDENCY] = take(&left, p.queries);
+	if (s->owner != SIZE_MAX)
+		n[UP_IN_SLEEP] = take(&left, or_zero(s->at[s->owner].asleep));
 	n[UP_IN_UNEXPLAINED] = left;
 	share_to_stations(g, &p);
 	add_service(g, n[UP_IN_WORKER_QUEUE], hands);

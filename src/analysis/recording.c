@@ -49,6 +49,7 @@ static const struct {
 	[UP_FIG_QUERIES] = { "queries", true },
 	[UP_FIG_RESPONSE_UNREAD_MS] = { "response_unread_ms", false },
 	[UP_FIG_USED_CPUS] = { "used_cpus", false },
+	[UP_FIG_SLEEP] = { "sleep", false },
 };
 
 const char *up_resource_name(enum up_resource resource)
@@ -127,7 +128,8 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* HINT: rows mostly come in the order of the tick before. */
-static struct up_track *find_track(struct up_recording *recording, const struct up_row *row, enum up_resource resource, size_t hint)
+static struct up_track *find_track(
+	struct up_recording *recording, const struct up_row *row, enum up_resource resource, size_t hint)
 {
 	for (size_t k = 0; k < recording->n_tracks; k++) {
 		struct up_track *track = &recording->track[(hint + k) % recording->n_tracks];
@@ -273,7 +275,8 @@ int up_recording_add(struct up_recording *recording, const struct up_tick *tick,
 		if (row->scope == UP_SCOPE_EVENT || row->state != UP_OK || !row->name || !resource_of(row->resource, &resource))
 			continue;
 		track = recording->n_tracks ? find_track(recording, row, resource, hint) : NULL;
-		if (recording->samples >= UP_RECORDING_SAMPLES_MAX || (!track && recording->n_tracks >= UP_RECORDING_TRACKS_MAX)) {
+		if (recording->samples >= UP_RECORDING_SAMPLES_MAX ||
+			(!track && recording->n_tracks >= UP_RECORDING_TRACKS_MAX)) {
 			recording->left_out++;
 			continue;
 		}
@@ -350,8 +353,8 @@ static size_t lower_bound(const struct up_recording *recording, const struct up_
 	return lo;
 }
 
-void up_track_read(
-	const struct up_recording *recording, const struct up_track *track, int64_t from_us, int64_t to_us, struct up_reading *ret)
+void up_track_read(const struct up_recording *recording, const struct up_track *track, int64_t from_us, int64_t to_us,
+	struct up_reading *ret)
 {
 	struct mean utilization = { 0 }, saturation = { 0 }, waiting = { 0 }, servers = { 0 }, errors = { 0 };
 	const size_t first = lower_bound(recording, track, from_us);

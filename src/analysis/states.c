@@ -6,6 +6,9 @@
 
 static const double settled_ratio = 0.05;
 static const double flat_ratio = 0.05;
+/* From here on a pool counts as full. Handing a connection from one thread to the next takes a wake-up, in which nothing is on the wire: three
+ * connections with queries of 13 ms were seen 93 % busy with fifty threads waiting for one. */
+static const double connections_full_ratio = 0.9;
 enum { FLAT_SAMPLES_MIN = 3 };
 
 bool up_subject_has(const struct up_subject *subject, const struct up_track *track)
@@ -30,6 +33,7 @@ struct up_station *up_states_add(struct up_states *states, enum up_station_kind 
 		.utilization = NAN,
 		.throttled = NAN,
 		.contended = NAN,
+		.asleep = NAN,
 		.limit_track = SIZE_MAX };
 	return station;
 }
@@ -107,6 +111,7 @@ static void gather_pool(struct up_gathered *g, size_t track, const struct up_rea
 	station->servers = or_zero(station->servers) + reading->servers;
 	station->utilization = station->busy / station->servers;
 	station->waiting = plus_known(station->waiting, reading->waiting);
+	station->asleep = plus_known(station->asleep, reading->figure[UP_FIG_SLEEP]);
 	if (first == g->subject->pool_track)
 		g->states->owner = (size_t)(station - g->states->at);
 }
@@ -129,25 +134,33 @@ static struct up_link *link_add(struct up_gathered *g, size_t track)
 	if (g->n_links == UP_DEPENDENCIES_MAX)
 		return NULL;
 	link = &g->link[g->n_links++];
-	*link = (struct up_link){ .track = track,
-		.pool_track = SIZE_MAX,
-		.open = NAN,
-		.servers = NAN,
-		.counted_waiting = NAN };
+	*link = (struct up_link){ .track = track, .pool_track = SIZE_MAX, .open = NAN, .servers = NAN, .counted_waiting = NAN };
 	return link;
 }
 
-/* The number of open connections stays the same, over the window or, as one sample alone is always flat, over the time before it. */
-static bool is_flat(const struct up_gathered *g, size_t track, const struct up_reading *reading)
+/* Connections with a query under way or an answer that nobody has read yet, of those open. */
+static double used_ratio(const struct up_reading *reading)
+{
+	const double busy = first_known(rate(reading, UP_FIG_BUSY_AREA_S), reading->figure[UP_FIG_BUSY]);
+	const double unread = or_zero(reading->figure[UP_FIG_RESPONSE_UNREAD_MS] * 1e-3 * rate(reading, UP_FIG_QUERIES));
+
+	return reading->figure[UP_FIG_CONNECTIONS] > 0 ? (busy + unread) / reading->figure[UP_FIG_CONNECTIONS] : 0;
+}
+
+/* The number of open connections stays the same, and all are in use. One sample alone is always flat, and the share in use jumps from one half
+ * second to the next: short windows look at the time before them too. */
+static void judge_connections(const struct up_gathered *g, const struct up_reading *reading, struct up_link *link)
 {
 	const int64_t length_us = g->states->to_us - g->states->from_us;
 	struct up_reading longer = *reading;
+	double most;
 
 	if (reading->samples < FLAT_SAMPLES_MIN)
-		up_track_read(g->recording, &g->recording->track[track], g->states->from_us - FLAT_SAMPLES_MIN * length_us, g->states->to_us,
-			&longer);
-	return longer.samples > 1 && longer.figure_max[UP_FIG_CONNECTIONS] - longer.figure_min[UP_FIG_CONNECTIONS] <=
-					     fmax(0.5, flat_ratio * longer.figure_max[UP_FIG_CONNECTIONS]);
+		up_track_read(g->recording, &g->recording->track[link->track], g->states->from_us - FLAT_SAMPLES_MIN * length_us,
+			g->states->to_us, &longer);
+	most = longer.figure_max[UP_FIG_CONNECTIONS];
+	link->flat = longer.samples > 1 && most - longer.figure_min[UP_FIG_CONNECTIONS] <= fmax(0.5, flat_ratio * most);
+	link->full = link->flat && fmax(used_ratio(reading), used_ratio(&longer)) >= connections_full_ratio;
 }
 
 static void gather_dependency(struct up_gathered *g, size_t track, const struct up_reading *reading)
@@ -160,7 +173,7 @@ static void gather_dependency(struct up_gathered *g, size_t track, const struct 
 	link->busy = busy;
 	link->reading = or_zero(reading->figure[UP_FIG_RESPONSE_UNREAD_MS] * 1e-3 * rate(reading, UP_FIG_QUERIES));
 	link->open = first_known(reading->figure[UP_FIG_CONNECTIONS], reading->servers);
-	link->flat = is_flat(g, track, reading);
+	judge_connections(g, reading, link);
 }
 
 /* The dependency a connection-pool row belongs to: by the peer in its name, or because there is only one. */
@@ -193,13 +206,14 @@ static void gather_connection_pool(struct up_gathered *g, size_t track, const st
 }
 
 /* The target's own cpu row and those of its limiting ancestors: an ancestor's name is a prefix of the target's. */
-static void gather_cpu(struct up_gathered *g, size_t track, const struct up_reading *reading, struct up_station *cpu,
-	struct up_reading *own)
+static void gather_cpu(
+	struct up_gathered *g, size_t track, const struct up_reading *reading, struct up_station *cpu, struct up_reading *own)
 {
 	const struct up_track *tracks = g->recording->track;
 	const double used = first_known(reading->figure[UP_FIG_USED_CPUS], reading->utilization * reading->servers);
-	const bool is_own = cpu->track == SIZE_MAX || tracks[track].scope == UP_SCOPE_PROCESS ||
-			    (tracks[cpu->track].scope != UP_SCOPE_PROCESS && strlen(tracks[track].name) > strlen(tracks[cpu->track].name));
+	const bool is_own =
+		cpu->track == SIZE_MAX || tracks[track].scope == UP_SCOPE_PROCESS ||
+		(tracks[cpu->track].scope != UP_SCOPE_PROCESS && strlen(tracks[track].name) > strlen(tracks[cpu->track].name));
 
 	if (is_own) {
 		*own = *reading;
@@ -226,7 +240,8 @@ static void settle_cpu_limit(struct up_gathered *g, struct up_station *cpu, cons
 	for (size_t i = 0; i < r->n_tracks; i++) {
 		const struct up_track *track = &r->track[i];
 
-		if (track->resource == UP_RES_CPU && up_subject_has(g->subject, track) && strcmp(track->name, r->text[own->text]) == 0)
+		if (track->resource == UP_RES_CPU && up_subject_has(g->subject, track) &&
+			strcmp(track->name, r->text[own->text]) == 0)
 			cpu->limit_track = i;
 	}
 }
@@ -317,12 +332,9 @@ void up_states_compute(const struct up_recording *recording, const struct up_sub
 {
 	struct up_gathered g = { .recording = recording, .subject = subject, .states = ret };
 
-	*ret = (struct up_states){ .from_us = from_us,
-		.to_us = to_us,
-		.outside_cpus = NAN,
-		.connections = NAN,
-		.thread_scale = 1,
-		.owner = SIZE_MAX };
+	*ret = (struct up_states){
+		.from_us = from_us, .to_us = to_us, .outside_cpus = NAN, .connections = NAN, .thread_scale = 1, .owner = SIZE_MAX
+	};
 	up_states_gather(&g);
 	ret->n += g.accept;
 	residence(ret);

@@ -14,6 +14,7 @@ struct up_link {
 	double reading; /* connections whose answer has arrived and was not read yet */
 	double open; /* NAN */
 	bool flat; /* the number of open connections does not change */
+	bool full; /* and all of them are in use */
 	double servers; /* size of the pool as far as known: NAN */
 	double counted_waiting; /* from a counter of the application's; NAN */
 	double waiting; /* set by the inference */

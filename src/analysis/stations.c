@@ -39,6 +39,7 @@ static const char *const state_names[UP_REQUEST_STATES] = {
 	[UP_IN_LOCK] = "lock",
 	[UP_IN_POOL_WAIT] = "pool wait",
 	[UP_IN_DEPENDENCY] = "at a dependency",
+	[UP_IN_SLEEP] = "asleep",
 	[UP_IN_UNEXPLAINED] = "unexplained",
 };
 

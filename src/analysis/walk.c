@@ -8,6 +8,7 @@
 
 /* A hold time must grow by this before the station counts as held longer: below it the snapshots' own error hides the difference. */
 static const double held_longer_min = 1.1;
+static const double nearly_full = 0.75; /* connections in use from which a lock may be the wait for one of them */
 
 struct level {
 	enum up_station_kind kind;
@@ -213,6 +214,25 @@ static void give_reason(const struct choice *first, struct up_attribution *a)
 		up_say(text, size, "%.3g requests or tasks wait there (%.3g before)", s->waiting, or_zero(s->waiting_good));
 }
 
+/* Threads that wait for a connection sleep like those that wait for a lock: with connections nearly all in use the two cannot be told apart. */
+static bool doubt_lock(const struct up_comparison *c, struct up_attribution *a)
+{
+	const struct up_station *rival = NULL;
+
+	for (size_t i = 0; i < c->bad.n_stations; i++)
+		if (c->bad.at[i].kind == UP_STATION_CONNECTIONS && c->bad.at[i].utilization >= nearly_full)
+			rival = &c->bad.at[i];
+	if (!rival)
+		return false;
+	a->has_runner_up = true;
+	a->runner_up = up_suspect_of(c, rival, 0);
+	set_unknown(a, UP_BOTTLENECK_UNKNOWN);
+	up_say(a->reason, sizeof(a->reason),
+		"%.3g threads sleep on a futex: a lock, or the wait for one of the connections to %s, which are %.0f %% in use",
+		a->suspect.waiting, a->runner_up.name, 100 * a->runner_up.utilization);
+	return true;
+}
+
 static void decide(
 	const struct up_comparison *c, const struct choice *first, const struct choice *second, struct up_attribution *a)
 {
@@ -233,6 +253,8 @@ static void decide(
 	} else {
 		give_reason(first, a);
 	}
+	if (a->suspect.kind == UP_STATION_LOCK && doubt_lock(c, a))
+		return;
 	if (second->found) {
 		a->has_runner_up = true;
 		a->runner_up = second->suspect;
