@@ -8,6 +8,7 @@
 
 #include "attribution_internal.h"
 
+static const double waits_min = 0.5; /* requests that wait for a connection, on average */
 static const double spread_min = 1.5; /* rates must differ by this before a line can be laid through the good steps */
 static const double serves_min_share =
 	0.5; /* of a pool's busy threads that must follow the rate; else it serves something else */
@@ -104,9 +105,9 @@ static bool ceiling_of(const struct up_comparison *c, const struct up_station *s
 		.servers = NAN, .background = fit.background, .hold_good_ms = fit.d_s * 1e3, .ceiling_per_s = NAN
 	};
 	name_it(c, station, ret);
-	/* How many connections a pool may open shows only when it is full. */
+	/* How many connections a pool may open shows only when it is full and somebody waits: else as many are open as there are threads to use them. */
 	if (station->kind == UP_STATION_CONNECTIONS && station->limit_track == SIZE_MAX &&
-		!(station->utilization >= c->rules->full_min))
+		!(station->utilization >= c->rules->full_min && station->waiting >= waits_min))
 		return true;
 	if (station->servers > 0) {
 		ret->servers = station->servers;

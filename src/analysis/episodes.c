@@ -19,10 +19,12 @@ struct cells {
 	double *sorted; /* [n] scratch */
 };
 
-static int cells_make(const struct up_recording *r, const struct up_subject *subject, int64_t from_us, int64_t to_us, struct cells *ret)
+static int cells_make(
+	const struct up_recording *r, const struct up_subject *subject, int64_t from_us, int64_t to_us, struct cells *ret)
 {
 	struct up_states *states = malloc(sizeof(*states));
-	struct cells cells = { .to_us = malloc((r->n_ticks + 1) * sizeof(int64_t)), .inside = malloc(3 * (r->n_ticks + 1) * sizeof(double)) };
+	struct cells cells = { .to_us = malloc((r->n_ticks + 1) * sizeof(int64_t)),
+		.inside = malloc(3 * (r->n_ticks + 1) * sizeof(double)) };
 
 	if (!states || !cells.to_us || !cells.inside) {
 		free(states);

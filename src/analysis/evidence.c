@@ -32,7 +32,8 @@ static double errors_in_good(const struct up_comparison *c, const struct up_trac
 	return sum;
 }
 
-static void accuse(const struct up_comparison *c, const struct up_track *track, const struct up_reading *reading, struct up_attribution *a)
+static void accuse(
+	const struct up_comparison *c, const struct up_track *track, const struct up_reading *reading, struct up_attribution *a)
 {
 	const struct up_suspect before = a->suspect;
 
@@ -58,8 +59,9 @@ static void accuse(const struct up_comparison *c, const struct up_track *track, 
 	snprintf(a->suspect.name, sizeof(a->suspect.name), "%s", track->name);
 	snprintf(a->suspect.target, sizeof(a->suspect.target), "%s", c->subject->target ? c->subject->target : "");
 	a->reason[0] = '\0';
-	up_say(a->reason, sizeof(a->reason), "%s %s: at most %.0f %% in use, %.0f refusals in the bad window and none in the good steps",
-		a->suspect.resource, a->suspect.name, 100 * reading->utilization_max, isnan(reading->errors) ? 0 : reading->errors);
+	up_say(a->reason, sizeof(a->reason),
+		"%s %s: at most %.0f %% in use, %.0f refusals in the bad window and none in the good steps", a->suspect.resource,
+		a->suspect.name, 100 * reading->utilization_max, isnan(reading->errors) ? 0 : reading->errors);
 }
 
 void up_error_evidence(const struct up_comparison *c, struct up_attribution *a)
@@ -74,11 +76,12 @@ void up_error_evidence(const struct up_comparison *c, struct up_attribution *a)
 			const struct up_track *track = &c->recording->track[i];
 			struct up_reading reading;
 
-			if (track->resource != refusals[k].resource || (track->target && c->subject->target &&
-				strcmp(track->target, c->subject->target) != 0))
+			if (track->resource != refusals[k].resource ||
+				(track->target && c->subject->target && strcmp(track->target, c->subject->target) != 0))
 				continue;
 			up_track_read(c->recording, track, c->bad.from_us, c->bad.to_us, &reading);
-			if ((reading.errors > 0 && errors_in_good(c, track) == 0) || reading.utilization_max >= table_full_ratio) {
+			if ((reading.errors > 0 && errors_in_good(c, track) == 0) ||
+				reading.utilization_max >= table_full_ratio) {
 				accuse(c, track, &reading, a);
 				return;
 			}

@@ -84,7 +84,8 @@ static double threshold(const struct series *s, const double *level, double serv
 			deviation[i] = fabs(good[i] - median);
 		qsort(deviation, n, sizeof(*deviation), by_value);
 		result = good[(size_t)ceil(0.99 * (double)n) - 1] +
-			 fmax(onset_sigmas * deviation[n / 2], fmax(floor_waiting, isnan(servers) ? 0 : floor_servers_ratio * servers));
+			 fmax(onset_sigmas * deviation[n / 2],
+				 fmax(floor_waiting, isnan(servers) ? 0 : floor_servers_ratio * servers));
 	}
 	free(good);
 	return result;
@@ -108,14 +109,16 @@ static const struct up_station *station_of(const struct up_comparison *c, const 
 	for (size_t i = 0; i < c->bad.n_stations; i++) {
 		const struct up_station *station = &c->bad.at[i];
 
-		if (station->kind == suspect->kind && up_station_residence_ms(&c->bad, station) <= suspect->residence_bad_ms + 1e-6 &&
+		if (station->kind == suspect->kind &&
+			up_station_residence_ms(&c->bad, station) <= suspect->residence_bad_ms + 1e-6 &&
 			(isnan(suspect->hold_bad_ms) || up_station_hold_ms(&c->bad, station) == suspect->hold_bad_ms))
 			return station;
 	}
 	return NULL;
 }
 
-bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution *a, int64_t from_us, double uncertainty_s, char *why, size_t size)
+bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution *a, int64_t from_us, double uncertainty_s,
+	char *why, size_t size)
 {
 	const struct up_station *like = station_of(c, &a->suspect);
 	struct series *s = calloc(1, sizeof(*s));
@@ -129,13 +132,17 @@ bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution 
 		inside_s = onset(s, s->inside, threshold(s, s->inside, NAN));
 		suspect_s = onset(s, s->suspect, threshold(s, s->suspect, a->suspect.servers));
 		allowed_s = fmax(2 * tick_s, uncertainty_s);
-		agrees = isnan(inside_s) || suspect_s <= inside_s + allowed_s;
+		/* A queue behind a small pool cannot be longer than the pool: it may fill in good steps too and never leave their band. That is no late onset. */
+		agrees = isnan(inside_s) || isnan(suspect_s) || suspect_s <= inside_s + allowed_s;
 		if (isnan(inside_s))
 			up_say(why, size, "requests inside never left the good steps' band for three ticks: onset not judged");
 		else if (isnan(suspect_s))
-			up_say(why, size, "requests inside began to grow at +%.1f s, the suspect's own never did", inside_s);
+			up_say(why, size,
+				"requests inside began to grow at +%.1f s; the suspect's own level never left the good steps' band for three ticks: onset not judged",
+				inside_s);
 		else
-			up_say(why, size, "onset at +%.1f s, requests inside at +%.1f s (allowed: %.1f s later)", suspect_s, inside_s, allowed_s);
+			up_say(why, size, "onset at +%.1f s, requests inside at +%.1f s (allowed: %.1f s later)", suspect_s,
+				inside_s, allowed_s);
 	}
 	free(s);
 	return agrees;

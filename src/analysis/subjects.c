@@ -30,8 +30,10 @@ size_t up_pool_first(const struct up_recording *recording, size_t track)
 	for (size_t k = 0; k < track && pool->resource == UP_RES_THREAD_POOL; k++) {
 		const struct up_track *other = &recording->track[k];
 
-		if (other->resource == UP_RES_THREAD_POOL && (other->target == pool->target || (other->target && pool->target &&
-			strcmp(other->target, pool->target) == 0)) && same_pool(other->name, pool->name))
+		if (other->resource == UP_RES_THREAD_POOL &&
+			(other->target == pool->target ||
+				(other->target && pool->target && strcmp(other->target, pool->target) == 0)) &&
+			same_pool(other->name, pool->name))
 			return k;
 	}
 	return track;

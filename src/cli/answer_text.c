@@ -19,7 +19,7 @@ static void print_suspect(FILE *out, const char *what, const struct up_suspect *
 	if (isfinite(s->utilization))
 		fprintf(out, "; utilization %s", up_figure(s->utilization).text);
 	if (isfinite(s->share))
-		fprintf(out, "; explains %.0f %% of the growth", 100 * s->share);
+		fprintf(out, "; explains %.0f %% of the growth", 100 * fmin(1, s->share));
 	fputc('\n', out);
 }
 
