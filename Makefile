@@ -80,7 +80,7 @@ $(B)/bpf/requests.bpf.o: BPFFLAGS += -mcpu=v3
 
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(say) SKEL $@
-	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
+	$(Q){ echo '/* NOLINTBEGIN: generated */' && $(BPFTOOL) gen skeleton $< name $* && echo '/* NOLINTEND */'; } > $@.tmp && mv $@.tmp $@
 
 $(B)/tests/%: $(B)/obj/tests/unit/%.o $(call obj,$(TEST_HELP)) $(B)/libuseprobe.a
 	$(say) TEST $@
