@@ -68,32 +68,48 @@ static int send_request(struct up_netlink *netlink, uint16_t type, const void *p
 	return 0;
 }
 
+/* The whole message at the front of BYTES, LEN of them left. 0 and *ret, or -EBADMSG. */
+static int take_header(const uint8_t *bytes, size_t len, struct nlmsghdr *ret)
+{
+	struct nlmsghdr header;
+
+	if (len < sizeof(header))
+		return -EBADMSG;
+	memcpy(&header, bytes, sizeof(header));
+	if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > len)
+		return -EBADMSG;
+	*ret = header;
+	return 0;
+}
+
+/* What an NLMSG_ERROR says: the kernel's -errno, or 1 for its "no error", which ends a dump. */
+static int error_of(const uint8_t *bytes, const struct nlmsghdr *header)
+{
+	int32_t error;
+
+	if (header->nlmsg_len < NLMSG_HDRLEN + sizeof(error))
+		return -EBADMSG;
+	memcpy(&error, bytes + NLMSG_HDRLEN, sizeof(error));
+	return error < 0 ? error : 1;
+}
+
 int up_netlink_walk(const void *datagram, size_t len, uint32_t sequence, up_netlink_each *each, void *ctx)
 {
 	const uint8_t *bytes = datagram;
 
 	while (len > 0) {
-		struct nlmsghdr header;
+		struct nlmsghdr header = { 0 };
 		size_t step;
-		int r = 0;
+		int r = take_header(bytes, len, &header);
 
-		if (len < sizeof(header))
-			return -EBADMSG;
-		memcpy(&header, bytes, sizeof(header));
-		if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > len)
-			return -EBADMSG;
+		if (r < 0)
+			return r;
 		if (header.nlmsg_seq == sequence && (header.nlmsg_flags & NLM_F_DUMP_INTR))
 			return -EINTR;
 		if (header.nlmsg_seq == sequence && header.nlmsg_type == NLMSG_DONE)
 			return 1;
-		if (header.nlmsg_seq == sequence && header.nlmsg_type == NLMSG_ERROR) {
-			int32_t error;
-
-			if (header.nlmsg_len < NLMSG_HDRLEN + sizeof(error))
-				return -EBADMSG;
-			memcpy(&error, bytes + NLMSG_HDRLEN, sizeof(error));
-			return error < 0 ? error : 1;
-		}
+		if (header.nlmsg_seq == sequence && header.nlmsg_type == NLMSG_ERROR)
+			return error_of(bytes, &header);
 		if (header.nlmsg_seq == sequence && header.nlmsg_type >= NLMSG_MIN_TYPE)
 			r = each(ctx, header.nlmsg_type, bytes + NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
 		if (r < 0)

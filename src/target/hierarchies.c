@@ -57,8 +57,10 @@ static int split_mountinfo(const char *line, size_t len, struct mount_line *ret)
 	const char *cursor = line, *const end = line + len;
 	struct field skipped;
 
-	if (!next_field(&cursor, end, &skipped) || !next_field(&cursor, end, &skipped) || !next_field(&cursor, end, &skipped) ||
-		!next_field(&cursor, end, &ret->root) || !next_field(&cursor, end, &ret->point) ||
+	for (int i = 0; i < 3; i++) /* the mount's number, its parent's, the device */
+		if (!next_field(&cursor, end, &skipped))
+			return -EBADMSG;
+	if (!next_field(&cursor, end, &ret->root) || !next_field(&cursor, end, &ret->point) ||
 		!next_field(&cursor, end, &skipped))
 		return -EBADMSG;
 	do { /* optional fields up to a lone dash */

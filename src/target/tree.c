@@ -9,6 +9,15 @@
 
 #define DEPTH_MAX 64 /* the kernel allows any; what is deeper than this was not made by people */
 
+static bool is_directory(DIR *dir, const struct dirent *entry)
+{
+	struct stat st;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_DIR;
+	return fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 int up_dir_children(
 	const struct up_source *source, struct up_arena *arena, const char *path, char ***ret_names, size_t *ret_count)
 {
@@ -30,9 +39,7 @@ int up_dir_children(
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.' && (!entry->d_name[1] || (entry->d_name[1] == '.' && !entry->d_name[2])))
 			continue;
-		if (entry->d_type != DT_DIR &&
-			(entry->d_type != DT_UNKNOWN || fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-				!S_ISDIR(st.st_mode)))
+		if (!is_directory(dir, entry))
 			continue;
 		if (count == capacity) {
 			char **grown = up_arena_alloc(arena, sizeof(*grown) * (capacity = capacity ? capacity * 2 : 16));
@@ -129,8 +136,8 @@ struct walk {
 /* No descriptor stays open while the children are visited, so a deep tree needs no more of them than a flat one. */
 static int descend(const struct walk *walk, const char *path, unsigned depth)
 {
-	char full[UP_PATH_MAX], **names;
-	size_t count;
+	char full[UP_PATH_MAX], **names = NULL;
+	size_t count = 0;
 	int r;
 
 	if (depth > DEPTH_MAX || !up_path_join(walk->mount, path, full, sizeof(full)))
