@@ -96,12 +96,14 @@ static void count_arrivals(struct series *series, const struct up_recording *rec
 
 		if (!(arrivals > 0) || !(window_s > 0))
 			continue;
-		for (double s = floor(begin_s); s < end_s; s++) {
-			const double overlap = fmin(end_s, s + 1) - fmax(begin_s, s);
-			const double cell = s - (double)series->start_s;
+		const double first = fmax(0, floor(begin_s) - (double)series->start_s);
 
-			if (cell >= 0 && cell < (double)series->n)
-				series->cell[(size_t)cell] += (double)arrivals * overlap / window_s;
+		for (size_t cell = (size_t)fmin(first, (double)series->n); cell < series->n; cell++) {
+			const double s = (double)series->start_s + (double)cell;
+
+			if (s >= end_s)
+				break;
+			series->cell[cell] += (double)arrivals * (fmin(end_s, s + 1) - fmax(begin_s, s)) / window_s;
 		}
 	}
 }

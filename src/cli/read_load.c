@@ -56,6 +56,7 @@ int up_cli_read_load(struct up_load *load, char **paths, int n, struct up_load_o
 	clock_gettime(CLOCK_MONOTONIC, &progress.since);
 	if (isatty(STDERR_FILENO)) {
 		options->progress = show_progress;
+		/* cppcheck-suppress autoVariables ; taken back below */
 		options->progress_ctx = &progress;
 	}
 	for (int i = 0; r == 0 && i < n; i++) {
@@ -71,6 +72,8 @@ int up_cli_read_load(struct up_load *load, char **paths, int n, struct up_load_o
 	}
 	if (r == 0)
 		r = up_load_count(load);
+	options->progress = NULL;
+	options->progress_ctx = NULL;
 	if (r == 0)
 		return 0;
 	fprintf(stderr, "useprobe: %s\n", load->error[0] ? load->error : "out of memory");
