@@ -301,10 +301,8 @@ static int judge(const struct up_job *job, const struct up_episode *episodes, si
 	a->residence_good_ms = up_good_states_median(&c, up_states_residence_ms);
 	a->unexplained_share = c.bad.n > 0 ? c.bad.state[UP_IN_UNEXPLAINED] / c.bad.n : NAN;
 	late = late_share(job);
-	if (is_frozen(job, episodes, n_episodes, a)) {
-		/* said */
-	} else if (!windows_suffice(&c, a)) {
-		/* said */
+	if (is_frozen(job, episodes, n_episodes, a) || !windows_suffice(&c, a)) {
+		/* said there */
 	} else if (late >= late_max_ratio) {
 		say_unknown(a, "");
 		up_say(a->reason, sizeof(a->reason), "%.0f %% of the samples came late: the probe itself was short of CPU",

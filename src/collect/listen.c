@@ -61,8 +61,8 @@ static int read_space(struct up_env *env, struct up_arena *arena, const struct u
 static int read_target(struct up_env *env, struct up_arena *arena, const struct up_target *target, struct one_target *ret)
 {
 	char reason[192];
-	struct up_space *spaces;
-	size_t space_count;
+	struct up_space *spaces = NULL;
+	size_t space_count = 0;
 	int r = up_sockets_listeners(env->sockets, target, env->tick, arena, &ret->items, &ret->count);
 
 	ret->name = target ? up_arena_strdup(arena, target->name) : NULL;

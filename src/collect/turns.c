@@ -12,7 +12,7 @@ _Static_assert(UP_REQUESTS_BUCKETS == UP_DELAY_BUCKETS, "one kind of histogram")
 
 static struct up_value percentile(const struct up_turns *p, const struct up_turns *c, struct up_value ended, double rank)
 {
-	if (!up_value_ok(ended))
+	if (!p || !up_value_ok(ended)) /* without a sample before ENDED says so */
 		return ended;
 	if (ended.number < TURNS_MIN)
 		return up_none("fewer than 20 in the window");

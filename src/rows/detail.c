@@ -138,6 +138,7 @@ bool up_detail_get_number(const char *detail, const char *key, double *ret)
 		*ret = number;
 		return true;
 	}
+	/* NOLINTNEXTLINE(cert-err34-c) the whole text is taken or nothing, and what overflows is not finite */
 	if (sscanf(text, "%lf%n", &number, &used) != 1 || text[used] || !isfinite(number))
 		return false;
 	*ret = number;

@@ -100,6 +100,7 @@ void up_table_order(const struct up_table *table, size_t *order)
 		ranks[i].condition = ranks[ranks[i].leader].condition;
 		ranks[i].steps = ranks[ranks[i].leader].steps;
 	}
+	/* cppcheck-suppress uninitvar ; the first COUNT are filled above */
 	qsort(ranks, count, sizeof(*ranks), compare);
 	for (size_t i = 0; i < count; i++)
 		order[i] = ranks[i].index;
