@@ -125,10 +125,39 @@ static void consume_body(struct lab_conn *conn)
 	consume(conn, n);
 }
 
+/* Answers what cannot be read and closes. */
+static enum lab_next refuse(struct lab_server *server, struct lab_hand *hand, struct lab_conn *conn, int status)
+{
+	lab_tally_count(hand->tally, LAB_BAD_REQUESTS, 1);
+	conn->keep_alive = false;
+	prepare_answer(server, conn, status, NULL);
+	(void)flush(conn);
+	lab_conn_close(server, hand, conn);
+	return LAB_NEXT_CLOSED;
+}
+
+/* Sends the counters. LAB_NEXT_READ when they are out and the connection goes on. */
+static enum lab_next answer_stats(struct lab_server *server, struct lab_hand *hand, struct lab_conn *conn)
+{
+	char *json = lab_server_stats(server);
+	int r;
+
+	prepare_answer(server, conn, json ? 200 : 500, json);
+	r = flush(conn);
+	if (r == -EAGAIN)
+		return LAB_NEXT_WRITE;
+	if (r < 0 || !conn->keep_alive) {
+		lab_conn_close(server, hand, conn);
+		return LAB_NEXT_CLOSED;
+	}
+	return LAB_NEXT_READ;
+}
+
 /* The request at the front of the buffer, if there is one. A bad one is answered and the connection closed. */
 static enum lab_next find_request(struct lab_server *server, struct lab_hand *hand, struct lab_conn *conn)
 {
-	struct lab_frame frame;
+	struct lab_frame frame = { 0 };
+	enum lab_next next;
 	int n;
 
 	for (;;) {
@@ -138,29 +167,16 @@ static enum lab_next find_request(struct lab_server *server, struct lab_hand *ha
 		n = (server->options->line_protocol ? lab_line_frame : lab_http_frame)(conn->in, conn->in_length, &frame);
 		if (n == 0 && conn->in_length < sizeof(conn->in))
 			return LAB_NEXT_READ;
-		if (n <= 0) {
-			lab_tally_count(hand->tally, LAB_BAD_REQUESTS, 1);
-			conn->keep_alive = false;
-			prepare_answer(server, conn, n == 0 ? 431 : n == -ENOTSUP ? 501 : 400, NULL);
-			(void)flush(conn);
-			lab_conn_close(server, hand, conn);
-			return LAB_NEXT_CLOSED;
-		}
+		if (n <= 0)
+			return refuse(server, hand, conn, n == 0 ? 431 : n == -ENOTSUP ? 501 : 400);
 		consume(conn, (size_t)n);
 		conn->skip = frame.skip;
 		conn->keep_alive = frame.keep_alive;
 		if (frame.request == LAB_REQUEST_WORK)
 			break;
-		char *json = lab_server_stats(server);
-
-		prepare_answer(server, conn, json ? 200 : 500, json);
-		n = flush(conn);
-		if (n == -EAGAIN)
-			return LAB_NEXT_WRITE;
-		if (n < 0 || !conn->keep_alive) {
-			lab_conn_close(server, hand, conn);
-			return LAB_NEXT_CLOSED;
-		}
+		next = answer_stats(server, hand, conn);
+		if (next != LAB_NEXT_READ)
+			return next;
 	}
 	conn->arrival_ns = lab_now_ns();
 	conn->counted = true;

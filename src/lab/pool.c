@@ -88,10 +88,13 @@ static int wait_for_slot(struct lab_pool *pool)
 	int r = 0;
 
 	pthread_cond_init(&self.granted, &pool->clock);
+	/* SELF is out of the queue again before this returns: by the grant, by the cancel or by leave_queue(). */
 	if (pool->last)
 		pool->last->next = &self;
 	else
+		/* cppcheck-suppress autoVariables */
 		pool->first = &self;
+	/* cppcheck-suppress autoVariables */
 	pool->last = &self;
 	while (self.slot == WAITING && r != ETIMEDOUT)
 		r = pool->wait_max_ns ? pthread_cond_timedwait(&self.granted, &pool->mutex, &deadline)
@@ -153,14 +156,15 @@ static int exchange(int fd)
 
 	if (send(fd, query, sizeof(query) - 1, MSG_NOSIGNAL) != (ssize_t)sizeof(query) - 1)
 		return -EIO;
-	do {
+	for (;;) {
 		n = recv(fd, answer, sizeof(answer), 0);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ECONNRESET;
-	} while (n < 0 || answer[n - 1] != '\n');
-	return 0;
+		if (n == 0)
+			return -ECONNRESET;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && answer[n - 1] == '\n')
+			return 0;
+	}
 }
 
 void lab_pool_cancel(struct lab_pool *pool)

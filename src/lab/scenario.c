@@ -118,6 +118,7 @@ static void interrupted(int signal_number)
 {
 	/* Children first: the groups can only go when they are empty. Ending by the signal is the honest status. */
 	if (to_clean)
+		/* NOLINTNEXTLINE(bugprone-signal-handler) down there are only kill, waitpid, nanosleep and rmdir */
 		scenario_cleanup(to_clean);
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);
@@ -211,7 +212,7 @@ static int run_once(
 	scenario_cleanup(run);
 	to_clean = NULL;
 	ret->seconds = (double)(lab_now_ns() - begin_ns) / 1e9;
-	if (r < 0) {
+	if (r != 0) {
 		fprintf(stderr, "uselab: %s could not be run: %s; logs are in %s\n", args->scenario->name, strerror(-r),
 			run->dir);
 		return EXIT_FAILED;

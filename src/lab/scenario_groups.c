@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "scenario_run.h"
 
 static const char *const role_names[SCENARIO_ROLES] = { "server", "db", "load", "decoy", "rival" };
@@ -52,18 +53,18 @@ static bool has_option(const char *options, const char *word)
 	return false;
 }
 
-static int make_dir(struct scenario_run *run, enum scenario_role role, const char *inside, const char *name, char **ret)
+static int make_dir(struct scenario_run *run, enum scenario_role role, const char *inside, const char *name)
 {
-	char *dir = run->dirs[run->dir_count];
+	char *dir;
 
 	if (run->dir_count == SCENARIO_DIRS)
 		return -ENOSPC;
+	dir = run->dirs[run->dir_count];
 	if ((size_t)snprintf(dir, sizeof(run->dirs[0]), "%s/%s", inside, name) >= sizeof(run->dirs[0]))
 		return -ENAMETOOLONG;
 	if (mkdir(dir, 0755) < 0)
 		return -errno;
 	run->dir_role[run->dir_count++] = role;
-	*ret = dir;
 	return 0;
 }
 
@@ -130,17 +131,19 @@ static int set_limits(const char *dir, const char *mount, bool v2, const char *o
 /* OPTIONS: controllers of the hierarchy, comma-separated. */
 static int make_tree(struct scenario_run *run, const struct scenario_plan *plan, const char *mount, bool v2, const char *options)
 {
-	char *outer, *inner, enable[] = "+cpu +cpuset +memory";
-	int r = make_dir(run, SCENARIO_ROLES, mount, run->group, &outer);
+	const char *outer;
+	int r = make_dir(run, SCENARIO_ROLES, mount, run->group);
 
-	if (r == 0)
-		r = set_limits(outer, mount, v2, options, SCENARIO_ROLES, plan);
+	if (r < 0)
+		return r;
+	outer = run->dirs[run->dir_count - 1];
+	r = set_limits(outer, mount, v2, options, SCENARIO_ROLES, plan);
 	if (r == 0 && v2)
-		(void)!write_text(outer, "cgroup.subtree_control", enable);
+		(void)!write_text(outer, "cgroup.subtree_control", "+cpu +cpuset +memory");
 	for (unsigned role = 0; r == 0 && role < SCENARIO_ROLES; role++) {
-		r = make_dir(run, (enum scenario_role)role, outer, role_names[role], &inner);
+		r = make_dir(run, (enum scenario_role)role, outer, role_names[role]);
 		if (r == 0)
-			r = set_limits(inner, mount, v2, options, (enum scenario_role)role, plan);
+			r = set_limits(run->dirs[run->dir_count - 1], mount, v2, options, (enum scenario_role)role, plan);
 	}
 	return r;
 }
@@ -189,19 +192,27 @@ char *scenario_path(const struct scenario_run *run, enum scenario_role role, cha
 	return ret;
 }
 
+/* The number that begins TEXT's first line, all of it. */
+static bool take_count(char *text, uint64_t *ret)
+{
+	text[strcspn(text, "\n")] = '\0';
+	return lab_count_read(text, 0, UINT64_MAX, ret) == 0;
+}
+
 void scenario_cpu(struct scenario_run *run)
 {
+	static const char key[] = "usage_usec ";
+
 	for (unsigned i = 0; i < run->dir_count; i++) {
-		unsigned long long n;
-		char text[1024];
-		const char *usage;
+		uint64_t n;
+		char text[1024], *usage;
 
 		if (run->dir_role[i] == SCENARIO_ROLES)
 			continue;
-		if (read_text(run->dirs[i], "cpuacct.usage", text, sizeof(text)) && sscanf(text, "%llu", &n) == 1)
+		if (read_text(run->dirs[i], "cpuacct.usage", text, sizeof(text)) && take_count(text, &n))
 			run->cpu_s[run->dir_role[i]] = (double)n / 1e9;
-		else if (read_text(run->dirs[i], "cpu.stat", text, sizeof(text)) && (usage = strstr(text, "usage_usec ")) &&
-			 sscanf(usage, "usage_usec %llu", &n) == 1)
+		else if (read_text(run->dirs[i], "cpu.stat", text, sizeof(text)) && (usage = strstr(text, key)) &&
+			 take_count(usage + strlen(key), &n))
 			run->cpu_s[run->dir_role[i]] = (double)n / 1e6;
 	}
 }

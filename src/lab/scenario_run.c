@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +35,8 @@ int scenario_ports(struct scenario_run *run)
 	return r;
 }
 
-/* The text a @WORD stands for, or NULL. */
-static const char *meaning(const struct scenario_run *run, const char *word, size_t length, char *buffer, size_t size)
+/* Writes the text a @WORD stands for. False: it stands for nothing. */
+static bool meaning(const struct scenario_run *run, const char *word, size_t length, char *ret, size_t size)
 {
 	static const struct {
 		const char *word;
@@ -50,17 +51,20 @@ static const char *meaning(const struct scenario_run *run, const char *word, siz
 		{ "@RIVAL", -1, SCENARIO_RIVAL },
 	};
 
-	if (length == 4 && strncmp(word, "@DIR", 4) == 0)
-		return run->dir;
+	if (length == 4 && strncmp(word, "@DIR", 4) == 0) {
+		snprintf(ret, size, "%s", run->dir);
+		return true;
+	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strlen(words[i].word) != length || strncmp(words[i].word, word, length) != 0)
 			continue;
 		if (words[i].port < 0)
-			return scenario_path(run, words[i].role, buffer, size);
-		snprintf(buffer, size, "127.0.0.1:%u", run->ports[words[i].port]);
-		return buffer;
+			scenario_path(run, words[i].role, ret, size);
+		else
+			snprintf(ret, size, "127.0.0.1:%u", run->ports[words[i].port]);
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 char *scenario_expand(const struct scenario_run *run, const char *text, char *ret, size_t size)
@@ -70,10 +74,10 @@ char *scenario_expand(const struct scenario_run *run, const char *text, char *re
 	ret[0] = '\0';
 	while (*text && used + 1 < size) {
 		const size_t length = *text == '@' ? 1 + strspn(text + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 1;
-		char buffer[160];
-		const char *for_it = length > 1 ? meaning(run, text, length, buffer, sizeof(buffer)) : NULL;
-		const int n = for_it ? snprintf(ret + used, size - used, "%s", for_it)
-				     : snprintf(ret + used, size - used, "%.*s", (int)length, text);
+		char buffer[sizeof(run->dir)] = "";
+		const bool known = length > 1 && meaning(run, text, length, buffer, sizeof(buffer));
+		const int n = known ? snprintf(ret + used, size - used, "%s", buffer)
+				    : snprintf(ret + used, size - used, "%.*s", (int)length, text);
 
 		used += (size_t)n;
 		text += length;
@@ -113,6 +117,8 @@ pid_t scenario_start(
 	unsigned n = 0;
 	pid_t pid;
 
+	if (!*head)
+		return -EINVAL;
 	if (run->pid_count == SCENARIO_PROCESSES)
 		return -ENOSPC;
 	for (; *head && n + 1 < ARGS_MAX; head++)
@@ -148,7 +154,9 @@ int scenario_wait(struct scenario_run *run, pid_t pid, double seconds)
 {
 	int status;
 
-	for (double waited = 0; waited < seconds; waited += 0.05) {
+	const int looks = (int)ceil(seconds / 0.05);
+
+	for (int look = 0; look < looks; look++) {
 		if (waitpid(pid, &status, WNOHANG) == pid) {
 			forget(run, pid);
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -145,7 +145,7 @@ static int apply(
 		return lab_address_read(text, place);
 	case KIND_PATH:
 		snprintf(ret_expected, expected_size, "a file name");
-		if (!*text)
+		if (!text || !*text)
 			return -EINVAL;
 		*(const char **)place = text;
 		return 0;

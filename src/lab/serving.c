@@ -208,13 +208,16 @@ fail:
 
 unsigned lab_serving_port(const struct lab_serving *serving)
 {
-	struct sockaddr_storage address;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { 0 };
 	socklen_t length = sizeof(address);
 
-	if (getsockname(serving->server.listen_fd, (struct sockaddr *)&address, &length) < 0)
+	if (getsockname(serving->server.listen_fd, &address.any, &length) < 0)
 		return 0;
-	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-						   : ((struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
 static void stop_threads(struct lab_serving *serving)

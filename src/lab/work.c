@@ -54,7 +54,7 @@ void lab_burn(struct lab_hand *hand, uint64_t ns)
 static int open_file(const char *path, uint64_t bytes, struct lab_error *ret_error)
 {
 	static const char block[65536] = { 1 };
-	struct stat info;
+	struct stat info = { 0 };
 	int r = 0, fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	if (fd < 0 || fstat(fd, &info) < 0)
