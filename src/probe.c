@@ -300,6 +300,7 @@ static enum up_state state_of_error(int error)
 	case -ENODEV:
 	case -ESRCH:
 	case -ENOTDIR:
+	case -ENODATA:
 	case -EOPNOTSUPP:
 		return UP_ABSENT;
 	case -EACCES:

@@ -23,7 +23,6 @@ struct raw {
 	struct up_u64 read_bytes, write_bytes, reads, writes; /* counter, all devices summed */
 	size_t devices;
 	struct psi psi;
-	int psi_error;
 };
 
 static void set_file(struct state *state, int which, const char *dir, const char *name)
@@ -140,7 +139,7 @@ static int scan_file(struct up_env *env, const struct state *state, int which, c
 static int disk_read(struct up_env *env, void *opaque, struct up_arena *arena, void *ret_raw)
 {
 	struct state *state = opaque;
-	struct raw raw = { .psi_error = -ENOENT };
+	struct raw raw = { 0 };
 
 	for (int which = BYTES; which <= COUNTS; which++) {
 		char *text;
@@ -157,8 +156,7 @@ static int disk_read(struct up_env *env, void *opaque, struct up_arena *arena, v
 	}
 	/* A group that did no I/O yet has an empty file: that is a measured zero. */
 	raw.read_bytes.has = raw.write_bytes.has = raw.reads.has = raw.writes.has = true;
-	if (state->files[PRESSURE].path)
-		raw.psi_error = psi_read(env, &state->files[PRESSURE], arena, &raw.psi);
+	(void)psi_read(env, &state->files[PRESSURE], arena, &raw.psi);
 	raw.label = up_arena_strdup(arena, env->target->label);
 	if (!raw.label)
 		return -ENOSPC;
@@ -185,8 +183,7 @@ static int disk_derive(const void *prev, const void *cur, uint64_t dt_ns, struct
 					.resource = "disk",
 					.name = c->label,
 					.utilization = up_none("the share of a device's time is not counted per cgroup"),
-					.saturation = psi_some_share(p && p->psi_error == 0 ? &p->psi : NULL, &c->psi, dt_ns,
-						psi_reason(c->psi_error)),
+					.saturation = psi_some_share(p ? &p->psi : NULL, &c->psi, dt_ns, NULL),
 					.saturation_unit = "ratio",
 					.waiting = up_none("blocked threads are not counted here"),
 					.errors = up_none("not counted per cgroup"),

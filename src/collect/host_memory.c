@@ -13,7 +13,6 @@ struct raw {
 	struct up_u64 total_kib, available_kib, swap_total_kib, swap_free_kib; /* gauge */
 	struct up_u64 ooms, swapped_in, swapped_out, direct_scans; /* counter */
 	struct psi psi;
-	int psi_error;
 };
 
 static int host_memory_open(struct up_env *env, void *opaque)
@@ -77,7 +76,7 @@ static int host_memory_read(struct up_env *env, void *opaque, struct up_arena *a
 			up_scan_key(text, "pswpout", &raw.swapped_out) < 0 ||
 			up_scan_key(text, "pgscan_direct", &raw.direct_scans) < 0))
 		return up_fail(env, -EBADMSG, "/proc/vmstat is cut off or not understood");
-	raw.psi_error = psi_read(env, &state->pressure, arena, &raw.psi);
+	(void)psi_read(env, &state->pressure, arena, &raw.psi);
 	*(struct raw *)ret_raw = raw;
 	return 0;
 }
@@ -104,8 +103,7 @@ static int host_memory_derive(const void *prev, const void *cur, uint64_t dt_ns,
 					.resource = "memory",
 					.name = "host",
 					.utilization = up_scaled(used, 1, (double)c->total_kib.n, "MemTotal is 0"),
-					.saturation = psi_some_share(p && p->psi_error == 0 ? &p->psi : NULL, &c->psi, dt_ns,
-						psi_reason(c->psi_error)),
+					.saturation = psi_some_share(p ? &p->psi : NULL, &c->psi, dt_ns, NULL),
 					.saturation_unit = "ratio",
 					.waiting = up_none("stalled threads are not counted here"),
 					.errors = up_delta(p ? &p->ooms : NULL, c->ooms, "this kernel does not count oom_kill"),

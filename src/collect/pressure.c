@@ -25,7 +25,6 @@ struct state {
 
 struct raw {
 	struct psi psi[KINDS];
-	int error[KINDS]; /* 0, or why this kind has no numbers */
 	const char *label;
 	enum up_scope scope;
 };
@@ -64,20 +63,23 @@ static void pressure_close(void *opaque)
 		up_file_close(&state->files[i]);
 }
 
+/* One kind that fails leaves the others; only when none can be read is the collector without a sample. */
 static int read_kinds(struct up_env *env, struct state *state, struct up_arena *arena, struct raw *raw)
 {
-	int first_error = 0, found = 0;
+	char first_reason[sizeof(env->error)] = "";
+	int first_error = 0;
+	bool found = false;
 
 	for (int i = 0; i < KINDS; i++) {
-		raw->error[i] = psi_read(env, &state->files[i], arena, &raw->psi[i]);
-		if (raw->error[i] == -EBADMSG)
-			return raw->error[i];
-		found += raw->error[i] == 0;
-		if (raw->error[i] < 0 && !first_error)
-			first_error = raw->error[i];
+		const int r = psi_read(env, &state->files[i], arena, &raw->psi[i]);
+
+		found |= r == 0;
+		if (r < 0 && !first_error) {
+			first_error = r;
+			memcpy(first_reason, env->error, sizeof(first_reason));
+		}
 	}
-	/* Kernels before 6.1 have no irq file; only when there is nothing at all is it worth a word. */
-	return found ? 0 : up_fail(env, first_error, "%s: %s", state->files[0].path, psi_reason(first_error));
+	return found ? 0 : up_fail(env, first_error, "%s", first_reason);
 }
 
 static int host_read(struct up_env *env, void *opaque, struct up_arena *arena, void *ret_raw)
@@ -104,39 +106,43 @@ static int cgroup_read(struct up_env *env, void *opaque, struct up_arena *arena,
 	return 0;
 }
 
+static void add_kind(const struct raw *p, const struct raw *c, int kind, uint64_t dt_ns, struct up_rows *out)
+{
+	const struct psi *cur = &c->psi[kind], *prev = p ? &p->psi[kind] : NULL;
+	const struct up_value some = psi_some_share(prev, cur, dt_ns, "irq pressure has only a full line");
+	const struct up_value full = psi_full_share(prev, cur, dt_ns, "no full line before 5.13");
+	/* Interrupts stall whoever is there, so the kernel counts them as full only: that is then the row's number. */
+	const bool only_full = cur->full_us.has && !cur->some_us.has;
+	const struct up_value *shown = only_full ? &full : &some;
+	struct up_detail detail = { 0 };
+
+	up_detail_value(&detail, "full_ratio", full);
+	up_rows_add(out, &(struct up_row){
+				 .scope = c->scope,
+				 .resource = kinds[kind].resource,
+				 .name = c->label,
+				 .utilization = up_none("a share of stalled time is no utilization"),
+				 .saturation = *shown,
+				 .saturation_unit = "ratio",
+				 .waiting = up_none("a share is not tasks"),
+				 .errors = up_none("PSI counts no errors"),
+				 .method = only_full ? "PSI full total measured" : "PSI some total measured",
+				 .detail = detail.text,
+				 .state = cur->error < 0 ? some.state
+					  : p            ? UP_OK
+							 : UP_FIRST,
+				 .reason = cur->error < 0 ? some.reason : NULL,
+			 });
+}
+
 static int pressure_derive(const void *prev, const void *cur, uint64_t dt_ns, struct up_rows *out)
 {
-	const struct raw *p = prev, *c = cur;
+	const struct raw *c = cur;
 
-	for (int i = 0; i < KINDS; i++) {
-		const struct psi *before = p && p->error[i] == 0 ? &p->psi[i] : NULL;
-		struct up_value some, full;
-		struct up_detail detail = { 0 };
-
-		if (c->error[i] == -ENOENT)
-			continue;
-		if (c->error[i] < 0) {
-			some = full = up_none(psi_reason(c->error[i]));
-		} else {
-			some = psi_some_share(before, &c->psi[i], dt_ns, "irq pressure has only a full line");
-			full = psi_full_share(before, &c->psi[i], dt_ns, "no full line before 5.13");
-		}
-		up_detail_value(&detail, "full_ratio", full);
-		/* Interrupts stall whoever is there, so the kernel counts them as full only: that is then the row's number. */
-		up_rows_add(out, &(struct up_row){
-					 .scope = c->scope,
-					 .resource = kinds[i].resource,
-					 .name = c->label,
-					 .utilization = up_none("a share of stalled time is no utilization"),
-					 .saturation = c->psi[i].some_us.has || c->error[i] < 0 ? some : full,
-					 .saturation_unit = "ratio",
-					 .waiting = up_none("a share is not tasks"),
-					 .errors = up_none("PSI counts no errors"),
-					 .method = c->psi[i].some_us.has ? "PSI some total measured" : "PSI full total measured",
-					 .detail = detail.text,
-					 .state = p ? UP_OK : UP_FIRST,
-				 });
-	}
+	/* Kernels before 6.1, and those without CONFIG_IRQ_TIME_ACCOUNTING, have no irq file: no row for it. */
+	for (int i = 0; i < KINDS; i++)
+		if (c->psi[i].error != -ENOENT)
+			add_kind(prev, c, i, dt_ns, out);
 	return 0;
 }
 

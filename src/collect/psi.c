@@ -44,16 +44,32 @@ int psi_scan(const char *text, struct psi *ret)
 	return 0;
 }
 
+/* The files of a cgroup disappear when its cgroup.pressure is set to 0. */
+static bool switched_off_here(struct up_env *env, const char *path, struct up_arena *arena)
+{
+	const char *slash = strrchr(path, '/');
+	char *text, *sibling;
+
+	if (!slash)
+		return false;
+	sibling = up_arena_printf(arena, "%.*s/cgroup.pressure", (int)(slash - path), path);
+	return sibling && up_source_read(env->source, arena, sibling, &text, NULL) == 0 && strcmp(text, "0\n") == 0;
+}
+
 int psi_read(struct up_env *env, struct up_file *file, struct up_arena *arena, struct psi *ret)
 {
 	char *text;
-	int r = up_file_read(env->source, file, arena, &text, NULL);
+	int r = file->path ? up_file_read(env->source, file, arena, &text, NULL) : -ENOENT;
 
-	if (r < 0)
-		return up_fail(env, r, "%s: %s", file->path, psi_reason(r));
-	if (psi_scan(text, ret) < 0)
-		return up_fail(env, -EBADMSG, "%s: not understood: \"%.60s\"", file->path, text);
-	return 0;
+	*ret = (struct psi){ 0 };
+	if (r == -ENOENT && file->path && switched_off_here(env, file->path, arena))
+		r = -ENODATA;
+	if (r == 0 && psi_scan(text, ret) < 0)
+		r = up_fail(env, -EBADMSG, "%s: not understood: \"%.60s\"", file->path, text);
+	else if (r < 0)
+		up_fail(env, r, "%s: %s", file->path ? file->path : "PSI", psi_reason(r));
+	ret->error = r;
+	return r;
 }
 
 const char *psi_reason(int error)
@@ -61,6 +77,8 @@ const char *psi_reason(int error)
 	switch (error) {
 	case -ENOENT:
 		return "no pressure file (kernel without CONFIG_PSI, or PSI of this cgroup only on v2)";
+	case -ENODATA:
+		return "PSI of this cgroup is switched off (cgroup.pressure is 0)";
 	case -EOPNOTSUPP:
 		return "PSI is switched off (psi=0): Operation not supported";
 	case -EACCES:
@@ -73,17 +91,37 @@ const char *psi_reason(int error)
 	}
 }
 
-static struct up_value share(const struct up_u64 *prev, struct up_u64 cur, uint64_t dt_ns, const char *absent_reason)
+static struct up_value failed(int error)
 {
-	return up_scaled(up_delta(prev, cur, absent_reason), (double)UP_NS_PER_US, (double)dt_ns, "no time passed");
+	switch (error) {
+	case -ENOENT:
+	case -ENODATA:
+	case -EOPNOTSUPP:
+		return up_none(psi_reason(error));
+	case -EACCES:
+	case -EPERM:
+		return up_value_state(UP_DENIED, psi_reason(error));
+	default:
+		return up_value_state(UP_FAILED, psi_reason(error));
+	}
 }
 
-struct up_value psi_some_share(const struct psi *prev, const struct psi *cur, uint64_t dt_ns, const char *absent_reason)
+static struct up_value share(const struct psi *prev, const struct psi *cur, size_t line, uint64_t dt_ns, const char *line_reason)
 {
-	return share(prev ? &prev->some_us : NULL, cur->some_us, dt_ns, absent_reason);
+	const struct up_u64 *before = prev && prev->error == 0 ? (const void *)((const char *)prev + line) : NULL;
+	const struct up_u64 *now = (const void *)((const char *)cur + line);
+
+	if (cur->error < 0)
+		return failed(cur->error);
+	return up_scaled(up_delta(before, *now, line_reason), (double)UP_NS_PER_US, (double)dt_ns, "no time passed");
 }
 
-struct up_value psi_full_share(const struct psi *prev, const struct psi *cur, uint64_t dt_ns, const char *absent_reason)
+struct up_value psi_some_share(const struct psi *prev, const struct psi *cur, uint64_t dt_ns, const char *line_reason)
 {
-	return share(prev ? &prev->full_us : NULL, cur->full_us, dt_ns, absent_reason);
+	return share(prev, cur, offsetof(struct psi, some_us), dt_ns, line_reason);
+}
+
+struct up_value psi_full_share(const struct psi *prev, const struct psi *cur, uint64_t dt_ns, const char *line_reason)
+{
+	return share(prev, cur, offsetof(struct psi, full_us), dt_ns, line_reason);
 }
