@@ -51,6 +51,9 @@ DIR *up_source_opendir(const struct up_source *source, const char *path);
 UP_MUST_CHECK int up_source_readlink(const struct up_source *source, const char *path, char *ret_text, size_t size);
 bool up_source_exists(const struct up_source *source, const char *path);
 bool up_source_is_dir(const struct up_source *source, const char *path);
+/* Value of the option hidepid of the /proc mount ("invisible", "2"), copied to RET; false when processes of other users are shown (no
+ * option, or its value 0 or off). Documentation/filesystems/proc.rst, 4. The newest mount on /proc counts. */
+bool up_source_hidepid(const struct up_source *source, struct up_arena *arena, char *ret, size_t size);
 /* Inode number of PATH, 0 when it is not there. A cgroup that was removed and made again has another one. */
 unsigned long up_source_inode(const struct up_source *source, const char *path);
 

@@ -24,6 +24,7 @@ struct raw {
 	struct process *top; /* [top_count], nearest to its limit first */
 	size_t top_count;
 	size_t processes, denied, left_out;
+	size_t hidden; /* listed in the cgroup, but /proc does not show them */
 };
 
 /* Number of descriptors of a process; -errno. */
@@ -114,6 +115,7 @@ static void keep(struct raw *raw, struct process process)
 static int descriptors_read(struct up_env *env, void *opaque, struct up_arena *arena, void *ret_raw)
 {
 	struct raw raw = { .top = up_arena_alloc(arena, ROWS_MAX * sizeof(*raw.top)) };
+	char hidepid[32];
 	pid_t *pids;
 	size_t count;
 	int r;
@@ -135,11 +137,16 @@ static int descriptors_read(struct up_env *env, void *opaque, struct up_arena *a
 		if (r == -EBADMSG || r == -ENOSPC)
 			return r;
 		raw.denied += r == -EACCES || r == -EPERM;
+		raw.hidden += r == -ENOENT;
 		if (r < 0)
-			continue; /* ended between the list and the look */
+			continue; /* ended between the list and the look, unless /proc hides them */
 		raw.processes++;
 		keep(&raw, process);
 	}
+	if (!raw.hidden || !up_source_hidepid(env->source, arena, hidepid, sizeof(hidepid)))
+		raw.hidden = 0;
+	if (raw.hidden && !raw.processes)
+		return up_fail(env, -EACCES, "hidden (/proc is mounted with hidepid=%s): CAP_SYS_PTRACE is missing", hidepid);
 	if (raw.denied && !raw.processes)
 		return up_fail(env, -EACCES, "/proc/PID/fd of another user: CAP_SYS_PTRACE is missing");
 	raw.label = up_arena_strdup(arena, env->target->label);
@@ -165,6 +172,8 @@ static int descriptors_derive(const void *prev, const void *cur, uint64_t dt_ns,
 		up_detail_text(&detail, "cgroup", c->label);
 		if (c->denied)
 			up_detail_count(&detail, "denied_processes", c->denied);
+		if (c->hidden)
+			up_detail_count(&detail, "hidden_processes", c->hidden);
 		if (c->left_out)
 			up_detail_count(&detail, "processes_left_out", c->left_out);
 		up_rows_add(out, &(struct up_row){

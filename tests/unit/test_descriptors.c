@@ -1,9 +1,12 @@
 /* "descriptors" on a recorded tree and on this very process. */
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "fake.h"
 #include "rig.h"
+
+extern const struct up_collector up_collector_descriptors;
 
 static void nearest_to_its_limit_first(void **state)
 {
@@ -58,11 +61,59 @@ static void live_counts_follow_what_is_opened(void **state)
 	rig_close(&rig);
 }
 
+/* A process that the cgroup lists and /proc does not show has ended, or is hidden: the mount tells which. */
+static void hidden_is_not_ended(void **state)
+{
+	static const struct {
+		const char *mountinfo, *hidepid; /* NULL: not hidden */
+	} cases[] = {
+		{ "22 27 0:20 / /proc rw,nosuid - proc proc rw,hidepid=2\n", "hidepid=2" },
+		{ "22 27 0:20 / /proc rw shared:7 master:1 - proc proc rw,hidepid=invisible,gid=0\n", "hidepid=invisible" },
+		{ "22 27 0:20 / /proc rw - proc proc rw\n", NULL },
+		{ "22 27 0:20 / /proc rw - proc proc rw,hidepid=0\n", NULL },
+		{ "22 27 0:20 / /proc rw - proc proc rw,hidepid=2\n23 22 0:21 / /proc rw - proc proc rw\n", NULL },
+		{ "22 27 0:20 / /mnt rw - proc proc rw,hidepid=2\n", NULL },
+		{ "22 27 0:20 / /proc rw -\n", NULL },
+		{ "22\n", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UP_COUNT(cases); i++) {
+		struct fake fake;
+		int r;
+
+		fake_init_copy(&fake, &up_collector_descriptors, "", FAKE_V2, "/api");
+		fake_put(&fake, "t0/sys/fs/cgroup/api/cgroup.procs", "4242\n");
+		fake_put(&fake, "t0/proc/self/mountinfo", cases[i].mountinfo);
+		r = fake_tick(&fake, 1);
+		if (r != (cases[i].hidepid ? -EACCES : 0) || (cases[i].hidepid && !strstr(fake.env.error, cases[i].hidepid)))
+			fail_msg("%s: %d %s", cases[i].mountinfo, r, fake.env.error);
+		assert_int_equal(fake.rows.count, 0);
+		fake_done(&fake);
+	}
+}
+
+/* One that is shown has its row, which says how many are hidden. */
+static void some_are_hidden(void **state)
+{
+	struct fake fake;
+
+	(void)state;
+	fake_init_copy(&fake, &up_collector_descriptors, "descriptors", FAKE_V2, "/api");
+	fake_put(&fake, "t0/sys/fs/cgroup/api/cgroup.procs", "42\n4242\n4243\n");
+	fake_put(&fake, "t0/proc/self/mountinfo", "22 27 0:20 / /proc rw - proc proc rw,hidepid=4\n");
+	assert_int_equal(fake_tick(&fake, 1), 0);
+	fake_detail(fake_row(&fake, "descriptors", "worker[42]"), "hidden_processes", 2);
+	fake_done(&fake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nearest_to_its_limit_first),
 		cmocka_unit_test(live_counts_follow_what_is_opened),
+		cmocka_unit_test(hidden_is_not_ended),
+		cmocka_unit_test(some_are_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
