@@ -1,5 +1,7 @@
-#include "check.h"
+#include "fake.h"
 #include "rig.h"
+
+extern const struct up_collector up_collector_frozen;
 
 static void shares(void **state)
 {
@@ -30,9 +32,74 @@ static void shares(void **state)
 	}
 }
 
+/* The kernel's own clock tells a freeze that began and ended inside a window. */
+static void the_clock_of_the_kernel(void **state)
+{
+	static const struct {
+		const char *before, *after;
+		double share;
+		enum up_state state;
+		const char *why;
+	} cases[] = {
+		{ "frozen_usec 0\n", "frozen_usec 300000\n", 0.3, UP_OK, "300 ms of 1 s, not frozen at either end" },
+		{ "frozen_usec 7\n", "frozen_usec 7\n", 0, UP_OK, "not at all" },
+		{ "frozen_usec 0\n", "frozen_usec 1000009\n", 1, UP_OK, "all the time; the clocks differ by microseconds" },
+		{ "frozen_usec 500000\n", "frozen_usec 0\n", 0, UP_RESET, "another group of the same name" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UP_COUNT(cases); i++) {
+		struct fake fake;
+
+		fake_init_copy(&fake, &up_collector_frozen, "", FAKE_V2, "/api");
+		for (int t = 0; t < 2; t++) {
+			char path[64];
+
+			snprintf(path, sizeof(path), "t%d/sys/fs/cgroup/api/cgroup.stat.local", t);
+			fake_put(&fake, path, t ? cases[i].after : cases[i].before);
+			snprintf(path, sizeof(path), "t%d/sys/fs/cgroup/api/cgroup.events", t);
+			fake_put(&fake, path, "populated 1\nfrozen 0\n");
+		}
+		assert_int_equal(fake_tick(&fake, 1), 0);
+		fake_value(fake_row(&fake, "frozen", "/api")->saturation, UP_FIRST, 0, "one sample");
+		assert_int_equal(fake_tick(&fake, 1), 0);
+		fake_value(fake_row(&fake, "frozen", "/api")->saturation, cases[i].state, cases[i].share, cases[i].why);
+		assert_string_equal(fake_row(&fake, "frozen", "/api")->method, "cgroup.stat.local measured");
+		fake_done(&fake);
+	}
+}
+
+/* A stop by signal is not on that clock. */
+static void stopped_beside_the_clock(void **state)
+{
+	struct fake fake;
+
+	(void)state;
+	fake_init_copy(&fake, &up_collector_frozen, "frozen_stopped", FAKE_V2, "/api");
+	fake_put(&fake, "t0/sys/fs/cgroup/api/cgroup.stat.local", "frozen_usec 0\n");
+	fake_put(&fake, "t1/sys/fs/cgroup/api/cgroup.stat.local", "frozen_usec 0\n");
+	assert_int_equal(fake_tick(&fake, 1), 0);
+	assert_int_equal(fake_tick(&fake, 1), 0);
+	fake_value(fake_row(&fake, "frozen", "/api")->saturation, UP_OK, 1, "SIGSTOP at both ends");
+	fake_detail_text(fake_row(&fake, "frozen", "/api"), "now", "stopped");
+	fake_done(&fake);
+}
+
+static void every_prefix_is_an_error_or_right(void **state)
+{
+	(void)state;
+	fake_sweep(&up_collector_frozen, "frozen_v2", FAKE_V2, "/api", 2, "/stat");
+	fake_sweep(&up_collector_frozen, "frozen_v1", FAKE_V1, "/api", 2, "/stat");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(shares) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shares),
+		cmocka_unit_test(the_clock_of_the_kernel),
+		cmocka_unit_test(stopped_beside_the_clock),
+		cmocka_unit_test(every_prefix_is_an_error_or_right),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
