@@ -1,6 +1,8 @@
 /* disk - block I/O of a target. Reads
  *   v2: io.stat "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0", io.pressure
  *   v1: blkio.throttle.io_service_bytes "8:0 Read 28672", blkio.throttle.io_serviced
+ * On v1 blkio.throttle counts only once a limit of blkio.throttle was set on the device, by any group (seen on 6.18; older kernels always
+ * count): before, the file holds "Total 0" whatever the group wrote. That is the same text as that of a group without I/O, so it says nothing.
  * Kernels up to 5.x print devices without counters with no newline behind them ("7:7 7:6 8:0 rbytes=..."): the last name counts.
  * Buffered writes are charged to whoever writes them back; on v1 that is the kernel, not the target. */
 #include <errno.h>
@@ -22,6 +24,7 @@ struct raw {
 	const char *label;
 	struct up_u64 read_bytes, write_bytes, reads, writes; /* counter, all devices summed */
 	size_t devices;
+	bool counted; /* the figures are the group's; false on v1 without a line of a device */
 	struct psi psi;
 };
 
@@ -154,7 +157,9 @@ static int disk_read(struct up_env *env, void *opaque, struct up_arena *arena, v
 		if (r < 0)
 			return r;
 	}
-	/* A group that did no I/O yet has an empty file: that is a measured zero. */
+	/* On v2 a group that did no I/O yet has an empty file: that is a measured zero. */
+	raw.counted = state->v2 || raw.read_bytes.has || raw.write_bytes.has;
+	/* On v1 no line is no figure, but when one appears it has been counted from 0 since. */
 	raw.read_bytes.has = raw.write_bytes.has = raw.reads.has = raw.writes.has = true;
 	(void)psi_read(env, &state->files[PRESSURE], arena, &raw.psi);
 	raw.label = up_arena_strdup(arena, env->target->label);
@@ -164,32 +169,43 @@ static int disk_read(struct up_env *env, void *opaque, struct up_arena *arena, v
 	return 0;
 }
 
-static void detail_rate(struct up_detail *detail, const char *key, const struct up_u64 *prev, struct up_u64 cur, uint64_t dt_ns)
+static const char not_counted[] = "no I/O of this group yet, or v1 without a blkio.throttle limit, which does not count";
+
+static void detail_rate(
+	struct up_detail *detail, const char *key, const struct up_u64 *prev, struct up_u64 cur, bool counted, uint64_t dt_ns)
 {
-	up_detail_value(detail, key, up_scaled(up_delta(prev, cur, NULL), (double)UP_NS_PER_S, (double)dt_ns, "no time passed"));
+	const struct up_value growth = counted ? up_delta(prev, cur, NULL) : up_none(not_counted);
+
+	up_detail_value(detail, key, up_scaled(growth, (double)UP_NS_PER_S, (double)dt_ns, "no time passed"));
 }
 
 static int disk_derive(const void *prev, const void *cur, uint64_t dt_ns, struct up_rows *out)
 {
 	const struct raw *p = prev, *c = cur;
+	const struct up_value stalled = psi_some_share(p ? &p->psi : NULL, &c->psi, dt_ns, NULL);
+	/* With neither counts nor stalls the row has nothing to say. */
+	const bool empty = !c->counted && stalled.state == UP_ABSENT;
 	struct up_detail detail = { 0 };
 
-	detail_rate(&detail, "reads_per_s", p ? &p->reads : NULL, c->reads, dt_ns);
-	detail_rate(&detail, "writes_per_s", p ? &p->writes : NULL, c->writes, dt_ns);
-	detail_rate(&detail, "read_bytes_per_s", p ? &p->read_bytes : NULL, c->read_bytes, dt_ns);
-	detail_rate(&detail, "write_bytes_per_s", p ? &p->write_bytes : NULL, c->write_bytes, dt_ns);
+	detail_rate(&detail, "reads_per_s", p ? &p->reads : NULL, c->reads, c->counted, dt_ns);
+	detail_rate(&detail, "writes_per_s", p ? &p->writes : NULL, c->writes, c->counted, dt_ns);
+	detail_rate(&detail, "read_bytes_per_s", p ? &p->read_bytes : NULL, c->read_bytes, c->counted, dt_ns);
+	detail_rate(&detail, "write_bytes_per_s", p ? &p->write_bytes : NULL, c->write_bytes, c->counted, dt_ns);
 	return up_rows_add(out, &(struct up_row){
 					.scope = UP_SCOPE_CGROUP,
 					.resource = "disk",
 					.name = c->label,
 					.utilization = up_none("the share of a device's time is not counted per cgroup"),
-					.saturation = psi_some_share(p ? &p->psi : NULL, &c->psi, dt_ns, NULL),
+					.saturation = stalled,
 					.saturation_unit = "ratio",
 					.waiting = up_none("blocked threads are not counted here"),
 					.errors = up_none("not counted per cgroup"),
 					.method = "io files measured",
 					.detail = detail.text,
-					.state = p ? UP_OK : UP_FIRST,
+					.state = empty ? UP_ABSENT
+						 : p   ? UP_OK
+						       : UP_FIRST,
+					.reason = empty ? not_counted : NULL,
 				});
 }
 

@@ -1,6 +1,8 @@
 /* disk and host_disk on recorded trees. */
-#include "check.h"
+#include "fake.h"
 #include "rig.h"
+
+extern const struct up_collector up_collector_disk, up_collector_host_disk;
 
 static double detail_of(const struct up_row *row, const char *key)
 {
@@ -69,11 +71,78 @@ static void a_target(void **state)
 	}
 }
 
+/* "Total 0" stands there whatever a group wrote, until some group has a throttle limit: it is no measured zero. */
+static void uncounted_on_v1_is_not_zero(void **state)
+{
+	const struct up_row *row;
+	struct fake fake;
+
+	(void)state;
+	fake_init_copy(&fake, &up_collector_disk, "disk_v1", FAKE_V1, "/api");
+	for (int t = 0; t < 2; t++) {
+		char path[96];
+
+		snprintf(path, sizeof(path), "t%d/sys/fs/cgroup/blkio/api/blkio.throttle.io_service_bytes", t);
+		fake_put(&fake, path, "Total 0\n");
+		snprintf(path, sizeof(path), "t%d/sys/fs/cgroup/blkio/api/blkio.throttle.io_serviced", t);
+		fake_put(&fake, path, "Total 0\n");
+	}
+	assert_int_equal(fake_tick(&fake, 1), 0);
+	assert_int_equal(fake_tick(&fake, 1), 0);
+	row = fake_row(&fake, "disk", "/api");
+	assert_int_equal(row->state, UP_ABSENT);
+	assert_non_null(strstr(row->reason, "blkio.throttle"));
+	fake_no_detail(row, "write_bytes_per_s");
+	/* From the first line on the figures count from 0. */
+	fake_put(&fake, "t1/sys/fs/cgroup/blkio/api/blkio.throttle.io_service_bytes", "8:0 Read 0\n8:0 Write 4096\nTotal 4096\n");
+	assert_int_equal(fake_tick(&fake, 0.5), 0);
+	fake_detail(fake_row(&fake, "disk", "/api"), "write_bytes_per_s", 8192);
+	fake_done(&fake);
+}
+
+/* A file may be cut between two devices, which nobody can tell; inside a line it is an error. */
+static void a_cut_line_is_an_error(void **state)
+{
+	static const struct {
+		const char *text;
+		bool fails;
+	} cases[] = {
+		{ "8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n", false },
+		{ "8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0", true },
+		{ "8:0 rbytes=40", true },
+		{ "8:0 rbytes=\n", true },
+		{ "8:0 rbytes=x wbytes=0\n", true },
+		{ "8:0 rbytes=99999999999999999999\n", true },
+		{ "7:7 7:6 7:5 8:0 rbytes=4096 wbytes=0 rios=1 wios=0\n", false },
+		{ "8:0 cost.usage=7 rbytes=4096 wbytes=0 rios=1 wios=0 use_delay=0 delay_nsec=0\n", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UP_COUNT(cases); i++) {
+		struct fake fake;
+
+		fake_init_copy(&fake, &up_collector_disk, "", FAKE_V2, "/api");
+		fake_put(&fake, "t0/sys/fs/cgroup/api/io.stat", cases[i].text);
+		if ((fake_tick(&fake, 1) < 0) != cases[i].fails)
+			fail_msg("%s: %s", cases[i].text, fake.env.error);
+		fake_done(&fake);
+	}
+}
+
+static void every_prefix_is_an_error_or_right(void **state)
+{
+	(void)state;
+	fake_sweep(&up_collector_host_disk, "host_disk", FAKE_V2, NULL, 2, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_of_the_host),
 		cmocka_unit_test(a_target),
+		cmocka_unit_test(uncounted_on_v1_is_not_zero),
+		cmocka_unit_test(a_cut_line_is_an_error),
+		cmocka_unit_test(every_prefix_is_an_error_or_right),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
