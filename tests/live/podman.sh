@@ -6,15 +6,26 @@ B=${B:-build}
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 for program in podman runc /bin/busybox; do command -v $program >/dev/null || { echo "$program is not installed (make deps-live)"; exit 77; }; done
 dir=$(mktemp -d /tmp/useprobe-podman.XXXXXX)
-pod() { podman --root "$dir/store" --runroot "$dir/run" --runtime runc --cgroup-manager=cgroupfs --storage-driver=vfs "$@"; }
+# CONTAINER_HOST is for the probe: podman itself would turn into a remote client by it and reach nothing of this store.
+pod() { env -u CONTAINER_HOST podman --root "$dir/store" --runroot "$dir/run" --runtime runc --cgroup-manager=cgroupfs --storage-driver=vfs "$@"; }
 service=
 cleanup() {
-	pod rm -f -t 0 shop >/dev/null 2>&1 || true
+	local status=$? left
+	pod rm -f -t 0 shop >/dev/null 2>"$dir/err" || true
 	[ -z "$service" ] || kill "$service" 2>/dev/null || true
 	wait 2>/dev/null || true
 	# Podman takes its own mounts away a moment after the container.
 	awk -v d="$dir/" 'index($2, d) == 1 {print $2}' /proc/mounts | while read -r mount; do umount -l "$mount" 2>/dev/null || true; done
+	# Its monitor ends a moment after the container.
+	for _ in $(seq 50); do
+		left=$(pgrep -f "conmon .*$dir/" || true)
+		[ -n "$left" ] || break
+		sleep 0.1
+	done
 	rm -rf "$dir" || true
+	# A container that stays would spin for ever.
+	[ -z "$left" ] || { echo "FAILED: the container was not removed (conmon $left)"; status=1; }
+	exit $status
 }
 trap cleanup EXIT
 fail() { echo "FAILED: $*"; exit 1; }
