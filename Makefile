@@ -78,6 +78,9 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 # Atomics that return a value need the third instruction set (Linux 5.12); the hooks of this program are younger than that.
 $(B)/bpf/requests.bpf.o: BPFFLAGS += -mcpu=v3
 
+# Atomic exchange (Linux 5.12); the hooks of requests are younger anyway.
+$(B)/bpf/requests.bpf.o: BPFFLAGS += -mcpu=v3
+
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(say) SKEL $@
 	$(Q){ echo '/* NOLINTBEGIN: generated */' && $(BPFTOOL) gen skeleton $< name $* && echo '/* NOLINTEND */'; } > $@.tmp && mv $@.tmp $@

@@ -40,13 +40,40 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	int sk_err;
 	__u8 sk_shutdown;
 	__u16 sk_protocol; /* a bit field before 5.6: read as one */
 };
 
+struct socket {
+	struct sock *sk;
+};
+
+struct inet_bind_bucket {
+	signed char fastreuse;
+};
+
+struct inet_connection_sock {
+	struct inet_bind_bucket *icsk_bind_hash;
+};
+
 struct tcp_sock {
+	struct inet_connection_sock inet_conn;
 	__u32 rcv_nxt;
 	__u32 copied_seq;
+	__u32 write_seq, snd_nxt; /* end of what was written, of what was sent */
+	__u32 packets_out, mss_cache;
+	__u8 nonagle : 4;
+	__u64 tcp_wstamp_ns; /* when our last segment left, ktime_get_ns() */
+};
+
+struct file;
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
 };
 
 #pragma clang attribute pop

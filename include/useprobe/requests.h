@@ -1,6 +1,6 @@
 /* Requests: turns of connections (bpf/requests.bpf.c) per listening address of a target and per peer it talks to. One service for the
- * whole run; the BPF programs count, a tick only reads their slots. Needs the tracepoints sk_data_ready, sock_send_length and
- * sock_recv_length (Linux 6.3), BTF, CAP_BPF and CAP_PERFMON. */
+ * whole run; the BPF programs count, a tick only reads their slots. Needs BTF, CAP_BPF, CAP_PERFMON and either the tracepoints
+ * sk_data_ready, sock_send_length and sock_recv_length (Linux 6.3) or fentry (5.12, where function tracing is allowed). */
 #ifndef UP_REQUESTS_H
 #define UP_REQUESTS_H
 
@@ -14,23 +14,26 @@
 #include "useprobe/target.h"
 
 #define UP_REQUESTS_BUCKETS 256 /* as UP_DELAY_BUCKETS */
-#define UP_REQUEST_PEERS_MAX 256
 
 /* Counters of one address, extended to mono_ns. */
 struct up_turns {
 	struct up_u64 mono_ns; /* of this reading */
 	struct up_u64 area_ns; /* counter: turns under way, integrated */
 	struct up_u64 unread_area_ns; /* counter: server: requests nobody has read yet; client: answers nobody has read yet */
-	struct up_u64 begun, ended; /* counter; ended counts those cut off too */
+	struct up_u64 begun, ended; /* counter; ended counts those cut off too, not those that turned out to be no turns */
 	struct up_u64 cut; /* counter: the connection ended in the middle of a turn */
 	struct up_u64 residence_ns; /* counter: length of ended turns, summed */
 	struct up_u64 reads, writes; /* counter: calls that moved bytes */
-	struct up_u64 streamed; /* counter: turns with three or more reads before a write */
-	struct up_u64 piled; /* counter: requests that came while another one of their connection was under way */
+	struct up_u64 piled; /* counter: requests that came well before the end of the one before on their connection */
+	struct up_u64 pipelined; /* counter: answers beyond the first to one read */
 	struct up_u64 connects, connect_failures; /* counter, client side */
+	struct up_u64 connected, connect_ns; /* counter, client side: those that got through, time they took */
+	struct up_u64 retransmits, resets; /* counter */
+	struct up_u64 held; /* counter: writes whose end waits for an acknowledgement (Nagle's algorithm) */
 	uint64_t under_way; /* gauge */
-	uint64_t connections; /* gauge: open connections that were seen doing something */
-	const uint64_t *buckets; /* [UP_REQUESTS_BUCKETS] counter: ended turns by length, borrowed from the arena */
+	uint64_t connections; /* gauge: open connections */
+	uint64_t http2_connections, stream_connections, tls_connections; /* gauge: of them */
+	const uint64_t *buckets; /* [UP_REQUESTS_BUCKETS] counter: answered turns by length, borrowed from the arena */
 };
 
 struct up_peer {
@@ -57,6 +60,8 @@ UP_MUST_CHECK int up_requests_server(struct up_requests *requests, const struct 
 UP_MUST_CHECK int up_requests_peers(struct up_requests *requests, const struct up_targets *targets,
 	const struct up_target *target, struct up_arena *arena, struct up_peer **ret, size_t *ret_count);
 
+/* What the counts come from, for the method column: "tp_btf/sk_data_ready, ..." or "fentry ...". */
+const char *up_requests_method(const struct up_requests *requests);
 /* Connections and peers that found no place, since the start. */
 uint64_t up_requests_dropped(const struct up_requests *requests);
 /* CPU that the programs took, when kernel.bpf_stats_enabled is on. */

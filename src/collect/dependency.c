@@ -18,6 +18,7 @@ struct peer {
 
 struct one_target {
 	const char *name; /* NULL for the host */
+	const char *method;
 	struct peer *peers; /* [count] */
 	size_t count;
 };
@@ -49,6 +50,7 @@ static int read_target(struct up_env *env, struct up_arena *arena, const struct 
 	if (r < 0)
 		return up_fail(env, r, "reading the programs' counters: %s", strerror(-r));
 	ret->name = target ? up_arena_strdup(arena, target->name) : NULL;
+	ret->method = up_requests_method(env->requests);
 	ret->peers = up_arena_alloc(arena, count * sizeof(*ret->peers) + 1);
 	if (!ret->peers)
 		return -ENOSPC;
@@ -111,14 +113,16 @@ static const struct up_turns *find_turns(const struct one_target *one, const str
 	return NULL;
 }
 
-static void describe(struct up_detail *detail, const struct peer *peer, const struct up_turns *p, const struct up_turns *c,
-	const struct turn_figures *f)
+static bool is_opaque(const struct up_turns *c)
+{
+	return c->connections && 2 * (c->http2_connections + c->stream_connections) > c->connections;
+}
+
+static void describe_queries(
+	struct up_detail *detail, const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f)
 {
 	const struct up_value unread_ns = up_delta(p ? &p->unread_area_ns : NULL, c->unread_area_ns, NULL);
 
-	if (peer->label)
-		up_detail_text(detail, "label", peer->label);
-	up_detail_count(detail, "connections", c->connections);
 	up_detail_value(detail, "busy", f->level);
 	up_detail_value(detail, "queries_per_s", f->ended_per_s);
 	up_detail_value(detail, "query_mean_ms", f->mean_ms);
@@ -130,10 +134,29 @@ static void describe(struct up_detail *detail, const struct peer *peer, const st
 	up_detail_value(detail, "queries", f->ended);
 	up_detail_value(detail, "response_unread_ms",
 		up_scaled(up_ratio(unread_ns, f->ended, "no answer in the window"), 1, (double)UP_NS_PER_MS, NULL));
-	up_detail_value(detail, "connects", up_delta(p ? &p->connects : NULL, c->connects, NULL));
-	up_detail_value(detail, "cut", f->cut);
 	if (f->unsettled)
 		up_detail_text(detail, "unsettled", "yes");
+	turn_held(detail, p, c, f);
+}
+
+static void describe(struct up_detail *detail, const struct peer *peer, const struct up_turns *p, const struct up_turns *c,
+	const struct turn_figures *f)
+{
+	if (peer->label)
+		up_detail_text(detail, "label", peer->label);
+	up_detail_count(detail, "connections", c->connections);
+	if (is_opaque(c))
+		up_detail_text(detail, "kind", c->http2_connections >= c->stream_connections ? "http2" : "stream");
+	else
+		describe_queries(detail, p, c, f);
+	up_detail_value(detail, "connects", up_delta(p ? &p->connects : NULL, c->connects, NULL));
+	up_detail_value(detail, "connect_mean_ms",
+		up_scaled(up_ratio(up_delta(p ? &p->connect_ns : NULL, c->connect_ns, NULL),
+				  up_delta(p ? &p->connected : NULL, c->connected, NULL), "no connect in the window"),
+			1, (double)UP_NS_PER_MS, NULL));
+	up_detail_value(detail, "connect_failures", up_delta(p ? &p->connect_failures : NULL, c->connect_failures, NULL));
+	up_detail_value(detail, "retransmits", up_delta(p ? &p->retransmits : NULL, c->retransmits, NULL));
+	up_detail_value(detail, "cut", f->cut);
 }
 
 static void add_peer(const struct one_target *before, const struct one_target *one, const struct peer *peer, struct up_rows *out)
@@ -141,28 +164,32 @@ static void add_peer(const struct one_target *before, const struct one_target *o
 	const struct up_turns *p = find_turns(before, peer), *c = &peer->turns;
 	const struct turn_figures f = turn_figures(p, c);
 	const struct up_value failures = up_delta(p ? &p->connect_failures : NULL, c->connect_failures, NULL);
+	const struct up_value retransmits = up_delta(p ? &p->retransmits : NULL, c->retransmits, NULL);
+	const bool opaque = is_opaque(c);
+	const struct up_value several = up_none("HTTP/2 or a stream: queries share a connection");
 	struct up_detail detail = { 0 };
 
 	/* A peer nobody has a connection to and nobody asked in this window would only fill the screen. */
 	if (!c->connections && up_value_ok(f.begun) && f.begun.number == 0 && up_value_ok(failures) && failures.number == 0)
 		return;
 	describe(&detail, peer, p, c, &f);
-	up_rows_add(out, &(struct up_row){
-				 .scope = UP_SCOPE_DEPENDENCY,
-				 .resource = "dependency",
-				 .name = peer->name,
-				 .target = one->name,
-				 .utilization = up_scaled(f.level, 1, (double)c->connections, "no connection is open"),
-				 .saturation = f.p95_ms,
-				 .saturation_unit = "ms",
-				 .waiting = up_none("what waits at the peer is not visible from here"),
-				 .errors = up_plus(failures, f.cut),
-				 .servers = (double)c->connections,
-				 .method = "tp_btf/sock_send_length, sk_data_ready measured",
-				 .detail = detail.text,
-				 .state = p ? UP_OK : UP_FIRST,
-				 .window_ns = up_value_ok(f.window_ns) ? (uint64_t)f.window_ns.number : 0,
-			 });
+	up_rows_add(out,
+		&(struct up_row){
+			.scope = UP_SCOPE_DEPENDENCY,
+			.resource = "dependency",
+			.name = peer->name,
+			.target = one->name,
+			.utilization = opaque ? several : up_scaled(f.level, 1, (double)c->connections, "no connection is open"),
+			.saturation = opaque ? several : f.p95_ms,
+			.saturation_unit = "ms",
+			.waiting = up_none("what waits at the peer is not visible from here"),
+			.errors = up_plus(up_plus(failures, f.cut), retransmits),
+			.servers = (double)c->connections,
+			.method = one->method,
+			.detail = detail.text,
+			.state = p ? UP_OK : UP_FIRST,
+			.window_ns = up_value_ok(f.window_ns) ? (uint64_t)f.window_ns.number : 0,
+		});
 }
 
 static int dependency_derive(const void *prev, const void *cur, uint64_t dt_ns, struct up_rows *out)

@@ -8,18 +8,16 @@
 #include "useprobe/clock.h"
 #include "useprobe/collector.h"
 
-#define PILED_SHARE 0.1 /* of the turns: beyond it a connection carries several requests at once */
-#define STREAMED_SHARE 0.3 /* of the turns: beyond it reads and answers do not alternate */
-#define KIND_TURNS_MIN 20
-
 struct server {
 	const char *name;
+	const char *reason; /* why it is not counted, NULL = it is */
 	uint64_t first_ns; /* another one = another listener of this name */
 	struct up_turns turns;
 };
 
 struct one_target {
 	const char *name; /* NULL for the host */
+	const char *method;
 	struct server *servers; /* [count] */
 	size_t count;
 	struct up_u64 outside_area_ns; /* counter: time at all peers together */
@@ -55,6 +53,7 @@ static int read_target(struct up_env *env, struct up_arena *arena, const struct 
 	if (r < 0)
 		return up_fail(env, r, "listeners: %s", strerror(-r));
 	ret->name = target ? up_arena_strdup(arena, target->name) : NULL;
+	ret->method = up_requests_method(env->requests);
 	ret->servers = up_arena_alloc(arena, count * sizeof(*ret->servers) + 1);
 	if (!ret->servers)
 		return -ENOSPC;
@@ -64,8 +63,10 @@ static int read_target(struct up_env *env, struct up_arena *arena, const struct 
 		server->name = listeners[i].name;
 		server->first_ns = listeners[i].first_ns;
 		r = up_requests_server(env->requests, &listeners[i], env->tick, arena, &server->turns);
-		if (r == -ENOSPC)
-			return up_fail(env, r, "more listening addresses than the programs have slots for");
+		if (r == -ENOSPC) {
+			server->reason = "more listening addresses than the programs have slots for";
+			r = 0;
+		}
 		if (r < 0 && r != -EEXIST)
 			return up_fail(env, r, "reading the programs' counters: %s", strerror(-r));
 		ret->count += r == 0;
@@ -116,30 +117,33 @@ static const struct up_turns *find_turns(const struct one_target *one, const str
 	return NULL;
 }
 
-/* What breaks "one request at a time per connection"; NULL when nothing does. */
-static const char *kind_of(const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f)
+static void describe(struct up_detail *detail, const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f,
+	const struct turn_kind *kind)
 {
-	const struct up_value piled = up_ratio(up_delta(p ? &p->piled : NULL, c->piled, NULL), f->ended, "");
-	const struct up_value streamed = up_ratio(up_delta(p ? &p->streamed : NULL, c->streamed, NULL), f->ended, "");
-
-	if (!up_value_ok(f->ended) || f->ended.number < KIND_TURNS_MIN)
-		return NULL;
-	if (up_value_ok(piled) && piled.number > PILED_SHARE)
-		return "multiplexed";
-	return up_value_ok(streamed) && streamed.number > STREAMED_SHARE ? "stream" : NULL;
-}
-
-static void describe(struct up_detail *detail, const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f)
-{
-	up_detail_value(detail, "in_flight", f->level);
-	up_detail_value(detail, "arrivals_per_s", f->begun_per_s);
-	up_detail_value(detail, "departures_per_s", f->ended_per_s);
-	up_detail_value(detail, "mean_ms", f->mean_ms);
-	up_detail_value(detail, "p50_ms", f->p50_ms);
-	up_detail_value(detail, "p95_ms", f->p95_ms);
-	up_detail_value(detail, "p99_ms", f->p99_ms);
-	up_detail_value(detail, "unread", f->unread);
+	if (kind->reason) {
+		up_detail_value(detail, "in_flight", up_none(kind->reason));
+	} else {
+		up_detail_value(detail, "in_flight", f->level);
+		up_detail_value(detail, "arrivals_per_s", f->begun_per_s);
+		up_detail_value(detail, "departures_per_s", f->ended_per_s);
+		up_detail_value(detail, "mean_ms", f->mean_ms);
+		up_detail_value(detail, "p50_ms", f->p50_ms);
+		up_detail_value(detail, "p95_ms", f->p95_ms);
+		up_detail_value(detail, "p99_ms", f->p99_ms);
+		up_detail_value(detail, "unread", f->unread);
+	}
 	up_detail_count(detail, "connections", c->connections);
+	if (c->http2_connections)
+		up_detail_count(detail, "http2_connections", c->http2_connections);
+	if (c->stream_connections)
+		up_detail_count(detail, "stream_connections", c->stream_connections);
+	if (c->tls_connections)
+		up_detail_count(detail, "tls_connections", c->tls_connections);
+	if (kind->name)
+		up_detail_text(detail, "kind", kind->name);
+	up_detail_value(detail, "resets", up_delta(p ? &p->resets : NULL, c->resets, NULL));
+	if (kind->reason)
+		return;
 	up_detail_value(detail, "arrivals", f->begun);
 	up_detail_value(detail, "departures", f->ended);
 	up_detail_value(
@@ -148,6 +152,21 @@ static void describe(struct up_detail *detail, const struct up_turns *p, const s
 		up_scaled(up_delta(p ? &p->unread_area_ns : NULL, c->unread_area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
 	if (f->unsettled)
 		up_detail_text(detail, "unsettled", "yes");
+	turn_held(detail, p, c, f);
+}
+
+/* What is inside the only listener and not at a peer is inside the target itself. */
+static void describe_outside(
+	struct up_detail *detail, const struct one_target *before, const struct one_target *one, const struct turn_figures *f)
+{
+	struct up_value outside;
+
+	if (one->count != 1 || !one->outside_area_ns.has || !before || !up_value_ok(f->ended_per_s))
+		return;
+	outside = up_ratio(up_delta(before->outside_area_ns.has ? &before->outside_area_ns : NULL, one->outside_area_ns, NULL),
+		f->window_ns, NULL);
+	up_detail_value(detail, "outside_dependencies_ms",
+		up_scaled(up_ratio(up_minus(f->level, outside), f->ended_per_s, "no request ended"), 1e3, 1, NULL));
 }
 
 static void add_server(const struct one_target *before, const struct one_target *one, size_t index, struct up_rows *out)
@@ -155,34 +174,37 @@ static void add_server(const struct one_target *before, const struct one_target 
 	const struct server *server = &one->servers[index];
 	const struct up_turns *p = find_turns(before, server), *c = &server->turns;
 	const struct turn_figures f = turn_figures(p, c);
-	const char *kind = kind_of(p, c, &f);
-	const bool multiplexed = kind && strcmp(kind, "multiplexed") == 0;
-	const struct up_value several = up_none("several requests at a time on one connection (HTTP/2 or pipelining)");
+	const struct turn_kind kind = turn_kind(p, c, &f);
+	const struct up_value unread = kind.reason ? up_none(kind.reason) : f.unread;
 	struct up_detail detail = { 0 };
 
-	describe(&detail, p, c, &f);
-	if (kind)
-		up_detail_text(&detail, "kind", kind);
-	/* One listener: what is inside it and not at a peer is inside the target itself. */
-	if (one->count == 1 && one->outside_area_ns.has && before && up_value_ok(f.ended_per_s)) {
-		const struct up_value outside = up_ratio(
-			up_delta(before->outside_area_ns.has ? &before->outside_area_ns : NULL, one->outside_area_ns, NULL),
-			f.window_ns, NULL);
-
-		up_detail_value(&detail, "outside_dependencies_ms",
-			up_scaled(up_ratio(up_minus(f.level, outside), f.ended_per_s, "no request ended"), 1e3, 1, NULL));
+	if (server->reason) {
+		up_rows_add(out, &(struct up_row){
+					 .scope = UP_SCOPE_LISTENER,
+					 .resource = "requests",
+					 .name = server->name,
+					 .target = one->name,
+					 .utilization = up_none(server->reason),
+					 .method = one->method,
+					 .state = UP_ABSENT,
+					 .reason = server->reason,
+				 });
+		return;
 	}
+	describe(&detail, p, c, &f, &kind);
+	if (!kind.reason)
+		describe_outside(&detail, before, one, &f);
 	up_rows_add(out, &(struct up_row){
 				 .scope = UP_SCOPE_LISTENER,
 				 .resource = "requests",
 				 .name = server->name,
 				 .target = one->name,
 				 .utilization = up_none("the number of workers is not known"),
-				 .saturation = multiplexed ? several : f.unread,
+				 .saturation = unread,
 				 .saturation_unit = "unread",
-				 .waiting = multiplexed ? several : f.unread,
-				 .errors = f.cut,
-				 .method = "tp_btf/sk_data_ready, sock_recv_length, sock_send_length measured",
+				 .waiting = unread,
+				 .errors = kind.reason ? up_none(kind.reason) : f.cut,
+				 .method = one->method,
 				 .detail = detail.text,
 				 .state = p ? UP_OK : UP_FIRST,
 				 .window_ns = up_value_ok(f.window_ns) ? (uint64_t)f.window_ns.number : 0,

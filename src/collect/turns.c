@@ -8,6 +8,10 @@
 #define TURNS_MIN 20 /* below it a percentile is one of a handful of values */
 #define UNSETTLED 0.05 /* docs/DESIGN.md: Little needs balance */
 
+#define SEVERAL_SHARE 0.1 /* of the turns: beyond it a connection carries several requests at once */
+#define KIND_SHARE 0.5 /* of the connections: beyond it the address is one of HTTP/2, or of streams */
+#define KIND_TURNS_MIN 20
+
 _Static_assert(UP_REQUESTS_BUCKETS == UP_DELAY_BUCKETS, "one kind of histogram");
 
 static struct up_value percentile(const struct up_turns *p, const struct up_turns *c, struct up_value ended, double rank)
@@ -43,4 +47,31 @@ struct turn_figures turn_figures(const struct up_turns *p, const struct up_turns
 	f.unsettled = up_value_ok(f.begun) && up_value_ok(f.ended) &&
 		      fabs(f.begun.number - f.ended.number) > UNSETTLED * f.ended.number;
 	return f;
+}
+
+void turn_held(struct up_detail *detail, const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f)
+{
+	const struct up_value held = up_delta(p ? &p->held : NULL, c->held, NULL);
+
+	if (up_value_ok(held) && held.number > 0)
+		up_detail_value(detail, "held_by_nagle", up_ratio(held, f->ended, "no turn ended"));
+}
+
+struct turn_kind turn_kind(const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f)
+{
+	const struct up_value piled = up_ratio(up_delta(p ? &p->piled : NULL, c->piled, NULL), f->ended, "");
+	const struct up_value pipelined = up_ratio(up_delta(p ? &p->pipelined : NULL, c->pipelined, NULL), f->ended, "");
+	const double connections = (double)c->connections;
+
+	if ((double)c->http2_connections > KIND_SHARE * connections)
+		return (struct turn_kind){ "http2", "HTTP/2: many requests share a connection" };
+	if ((double)c->stream_connections > KIND_SHARE * connections)
+		return (struct turn_kind){ "stream", "streams: requests and answers do not alternate" };
+	if (!up_value_ok(f->ended) || f->ended.number < KIND_TURNS_MIN)
+		return (struct turn_kind){ 0 };
+	if (up_value_ok(pipelined) && pipelined.number > SEVERAL_SHARE)
+		return (struct turn_kind){ "pipelining", "pipelining: several requests at a time on one connection" };
+	if (up_value_ok(piled) && piled.number > SEVERAL_SHARE)
+		return (struct turn_kind){ "multiplexed", "several requests at a time on one connection" };
+	return (struct turn_kind){ 0 };
 }

@@ -18,4 +18,14 @@ struct turn_figures {
 /* Figures of [P, C]; P NULL = no earlier reading. A percentile of fewer than 20 turns is left out. */
 struct turn_figures turn_figures(const struct up_turns *p, const struct up_turns *c);
 
+/* What breaks "one request at a time per connection". NAME NULL: nothing does. */
+struct turn_kind {
+	const char *name; /* "http2", "stream", "pipelining", "multiplexed" */
+	const char *reason; /* why the level is not shown; NULL: it is right as far as it goes */
+};
+struct turn_kind turn_kind(const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f);
+
+/* held_by_nagle: share of the turns with a write whose end waited for the peer's acknowledgement, up to 40 ms; left out when none did. */
+void turn_held(struct up_detail *detail, const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f);
+
 #endif

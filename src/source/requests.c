@@ -2,59 +2,17 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bpf_match.h"
 #include "bpf_session.h"
-#include "requests.h"
-#include "requests.skel.h"
+#include "requests_internal.h"
 #include "useprobe/clock.h"
-#include "useprobe/netns.h"
 
 _Static_assert(UP_REQ_BUCKETS == UP_REQUESTS_BUCKETS, "one histogram");
 
-static const struct up_bpf_need needs[] = {
-	{ "btf_trace_sk_data_ready", NULL, "kernel without the tracepoint sk_data_ready (6.1)" },
-	{ "btf_trace_sock_recv_length", NULL, "kernel without the tracepoint sock_recv_length (6.3)" },
-	{ "btf_trace_sock_send_length", NULL, "kernel without the tracepoint sock_send_length (6.3)" },
-};
+#define READS_MAX 16 /* of one slot, until no program was in the middle of it */
 
-struct up_requests {
-	const struct up_source *source; /* borrowed */
-	struct requests *skeleton;
-	struct up_req_key servers[UP_REQ_SERVERS];
-	uint64_t server_tick[UP_REQ_SERVERS]; /* last tick it was read, +1 */
-	size_t server_count;
-	struct up_match match;
-	/* Peers by slot, read again when the programs have given out another one. */
-	struct up_req_key peers[UP_REQ_CLIENTS];
-	bool peer_known[UP_REQ_CLIENTS];
-	uint32_t peers_seen;
-};
-
-void up_requests_free(struct up_requests *requests)
-{
-	if (!requests)
-		return;
-	requests__destroy(requests->skeleton);
-	free(requests);
-}
-
-void up_requests_retarget(struct up_requests *requests, const struct up_targets *targets)
-{
-	struct requests__bss *bss = requests->skeleton->bss;
-	uint64_t netns = 0;
-
-	up_match_write(&requests->match, bpf_map__fd(requests->skeleton->maps.groups), &bss->match, targets);
-	if (targets->count == 0 && up_netns_of(requests->source, 0, &netns) == 0)
-		bss->host_netns = netns;
-	__atomic_fetch_add(&bss->generation, 1, __ATOMIC_RELEASE);
-}
-
-static void key_of(const struct up_listener *listener, struct up_req_key *ret)
+void requests_key(const struct up_listener *listener, struct up_req_key *ret)
 {
 	*ret = (struct up_req_key){ .netns = listener->netns, .port = listener->endpoint.port };
 	if (!up_endpoint_is_any(&listener->endpoint))
@@ -62,7 +20,7 @@ static void key_of(const struct up_listener *listener, struct up_req_key *ret)
 }
 
 /* Slot of KEY, made when it is new. */
-static int server_slot(struct up_requests *requests, const struct up_req_key *key)
+int requests_server_slot(struct up_requests *requests, const struct up_req_key *key)
 {
 	const int fd = bpf_map__fd(requests->skeleton->maps.servers);
 	uint32_t slot;
@@ -80,59 +38,9 @@ static int server_slot(struct up_requests *requests, const struct up_req_key *ke
 	return (int)slot;
 }
 
-/* Listeners that are not known when the first event comes would make their connections look like the target's own. */
-static void learn_listeners(struct up_requests *requests, const struct up_targets *targets, struct up_sockets *sockets)
+const char *up_requests_method(const struct up_requests *requests)
 {
-	struct up_arena arena;
-
-	if (!sockets || up_arena_init(&arena) < 0)
-		return;
-	for (size_t t = 0; t < (targets->count ? targets->count : 1); t++) {
-		struct up_listener *listeners;
-		struct up_req_key key;
-		size_t count;
-
-		if (up_sockets_listeners(sockets, targets->count ? &targets->items[t] : NULL, 0, &arena, &listeners, &count) < 0)
-			continue;
-		for (size_t i = 0; i < count; i++) {
-			key_of(&listeners[i], &key);
-			if (server_slot(requests, &key) == -ENOSPC)
-				break;
-		}
-	}
-	up_arena_done(&arena);
-}
-
-int up_requests_new(const struct up_source *source, const struct up_targets *targets, struct up_sockets *sockets,
-	struct up_requests **ret, char *reason, size_t reason_size)
-{
-	struct up_requests *requests;
-	int r;
-
-	if (source->recorded) {
-		snprintf(reason, reason_size, "a recorded tree has no sockets");
-		return -EOPNOTSUPP;
-	}
-	requests = calloc(1, sizeof(*requests));
-	if (!requests)
-		return -ENOMEM;
-	requests->source = source;
-	up_bpf_listen();
-	requests->skeleton = requests__open_and_load();
-	r = requests->skeleton ? 0 : -errno;
-	if (r == 0) {
-		up_requests_retarget(requests, targets);
-		learn_listeners(requests, targets, sockets);
-		r = requests__attach(requests->skeleton);
-	}
-	if (r < 0) {
-		up_bpf_why(r, needs, UP_COUNT(needs), reason, reason_size);
-		up_requests_free(requests);
-		return r;
-	}
-	malloc_trim(0); /* the kernel's BTF, parsed for loading, is not needed again */
-	*ret = requests;
-	return 0;
+	return requests->method;
 }
 
 static struct up_u64 known(uint64_t n)
@@ -140,38 +48,98 @@ static struct up_u64 known(uint64_t n)
 	return (struct up_u64){ .n = n, .has = true };
 }
 
+/* Sums the counters of all CPUs. An update is in progress on a CPU while `started` is ahead of `done`; the kernel copies a value word by
+ * word in ascending order, so a copy in which the two are equal holds no half of an update. */
+static int sum_counts(struct up_requests *requests, uint32_t index, struct up_req_count *ret)
+{
+	const int fd = bpf_map__fd(requests->skeleton->maps.counts);
+	const struct up_req_count *copy = requests->copy;
+	uint64_t *sum = (uint64_t *)ret;
+	bool whole = false;
+
+	for (int i = 0; i < READS_MAX && !whole; i++) {
+		if (bpf_map_lookup_elem(fd, &index, requests->copy) < 0)
+			return -errno;
+		whole = true;
+		for (int cpu = 0; cpu < requests->cpus; cpu++)
+			whole &= copy[cpu].done == copy[cpu].started;
+	}
+	if (!whole)
+		return -EAGAIN;
+	memset(ret, 0, sizeof(*ret));
+	for (int cpu = 0; cpu < requests->cpus; cpu++)
+		for (size_t word = 0; word < sizeof(*ret) / sizeof(*sum); word++)
+			sum[word] += ((const uint64_t *)&copy[cpu])[word];
+	return 0;
+}
+
+static int sum_buckets(struct up_requests *requests, uint32_t index, struct up_arena *arena, uint64_t **ret)
+{
+	uint64_t *sum = up_arena_alloc(arena, UP_REQ_BUCKETS * sizeof(*sum));
+	const struct up_req_histogram *copy = requests->copy;
+
+	if (!sum)
+		return -ENOSPC;
+	if (bpf_map_lookup_elem(bpf_map__fd(requests->skeleton->maps.histograms), &index, requests->copy) < 0)
+		return -errno;
+	for (int cpu = 0; cpu < requests->cpus; cpu++)
+		for (size_t i = 0; i < UP_REQ_BUCKETS; i++)
+			sum[i] += copy[cpu].bucket[i];
+	*ret = sum;
+	return 0;
+}
+
+/* 0 when a CPU's view is a hair ahead of another's. */
+static uint64_t gauge(uint64_t up, uint64_t down)
+{
+	return (int64_t)(up - down) > 0 ? up - down : 0;
+}
+
+static void take_levels(const struct up_req_count *c, uint64_t now_ns, struct up_turns *ret)
+{
+	const uint64_t level = c->begun - c->answered - c->cut - c->moved, unread = c->unread - c->seen;
+
+	/* What began while we were reading would count from before it began: less than nothing is nothing. */
+	ret->area_ns = known(gauge(level * now_ns - c->begun_at_ns + c->answered_at_ns + c->cut_at_ns + c->moved_at_ns, 0));
+	ret->unread_area_ns = known(gauge(unread * now_ns - c->unread_at_ns + c->seen_at_ns, 0));
+	ret->under_way = gauge(level, 0);
+	ret->connections = gauge(c->opened, c->closed);
+	ret->http2_connections = gauge(c->http2_opened, c->http2_closed);
+	ret->stream_connections = gauge(c->stream_opened, c->stream_closed);
+	ret->tls_connections = gauge(c->tls_opened, c->tls_closed);
+}
+
 static int read_slot(struct up_requests *requests, uint32_t index, struct up_arena *arena, struct up_turns *ret)
 {
-	struct up_req_histogram *histogram = up_arena_alloc(arena, sizeof(*histogram));
-	struct up_req_slot slot;
-	uint64_t now_ns;
+	const uint64_t now_ns = up_clock_real.mono_ns(NULL);
+	struct up_req_count c;
+	uint64_t *buckets = NULL;
+	int r = sum_counts(requests, index, &c);
 
-	if (!histogram)
-		return -ENOSPC;
-	if (bpf_map_lookup_elem_flags(bpf_map__fd(requests->skeleton->maps.slots), &index, &slot, BPF_F_LOCK) < 0 ||
-		bpf_map_lookup_elem(bpf_map__fd(requests->skeleton->maps.histograms), &index, histogram) < 0)
-		return -errno;
-	now_ns = up_clock_real.mono_ns(NULL);
-	if (now_ns < slot.last_ns)
-		now_ns = slot.last_ns;
+	if (r == 0)
+		r = sum_buckets(requests, index, arena, &buckets);
+	if (r < 0)
+		return r;
 	*ret = (struct up_turns){
 		.mono_ns = known(now_ns),
-		.area_ns = known(slot.area_ns + slot.level * (now_ns - slot.last_ns)),
-		.unread_area_ns = known(slot.unread_area_ns + slot.unread_level * (now_ns - slot.last_ns)),
-		.begun = known(slot.begun),
-		.ended = known(slot.ended),
-		.cut = known(slot.cut),
-		.residence_ns = known(slot.residence_ns),
-		.reads = known(slot.reads),
-		.writes = known(slot.writes),
-		.streamed = known(slot.streamed),
-		.piled = known(slot.piled),
-		.connects = known(slot.connects),
-		.connect_failures = known(slot.connect_failures),
-		.under_way = slot.level,
-		.connections = slot.opened > slot.closed ? slot.opened - slot.closed : 0,
-		.buckets = (const uint64_t *)histogram->bucket,
+		.begun = known(c.begun),
+		.ended = known(c.answered + c.cut),
+		.cut = known(c.cut),
+		.residence_ns = known(c.residence_ns),
+		.reads = known(c.reads),
+		.writes = known(c.writes),
+		.piled = known(c.piled),
+		.pipelined = known(c.pipelined),
+		.connects = known(c.connects),
+		.connect_failures = known(c.connect_failures),
+		.connected = known(c.connected),
+		.connect_ns = known(c.connect_ns),
+		.retransmits = known(c.retransmits),
+		.resets = known(c.resets),
+		.held = known(c.held),
+		.buckets = buckets,
 	};
+	take_levels(&c, now_ns, ret);
 	return 0;
 }
 
@@ -181,8 +149,8 @@ int up_requests_server(struct up_requests *requests, const struct up_listener *l
 	struct up_req_key key;
 	int slot;
 
-	key_of(listener, &key);
-	slot = server_slot(requests, &key);
+	requests_key(listener, &key);
+	slot = requests_server_slot(requests, &key);
 	if (slot < 0)
 		return slot;
 	if (requests->server_tick[slot] == tick + 1)

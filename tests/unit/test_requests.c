@@ -59,6 +59,53 @@ static void states_of_the_first_and_of_thin_windows(void **state)
 	assert_int_equal(f.mean_ms.state, UP_ABSENT);
 }
 
+static const char *kind_of(
+	uint64_t connections, uint64_t http2, uint64_t streams, uint64_t ended, uint64_t pipelined, uint64_t piled)
+{
+	struct up_turns p = reading(5 * S, 0, 0, 0, 0, before), c = reading(6 * S, S, ended, ended, S, after);
+	struct turn_figures f;
+
+	p.pipelined = p.piled = KNOWN(0);
+	c.pipelined = KNOWN(pipelined);
+	c.piled = KNOWN(piled);
+	c.connections = connections;
+	c.http2_connections = http2;
+	c.stream_connections = streams;
+	f = turn_figures(&p, &c);
+	return turn_kind(&p, &c, &f).name;
+}
+
+static void connections_that_carry_several_requests_are_named(void **state)
+{
+	(void)state;
+	assert_null(kind_of(16, 0, 0, 1000, 0, 0));
+	assert_string_equal(kind_of(4, 4, 0, 0, 0, 0), "http2"); /* no turn is counted then */
+	assert_null(kind_of(16, 8, 0, 1000, 0, 0)); /* half of them are still HTTP/1 */
+	assert_string_equal(kind_of(16, 0, 9, 1000, 0, 0), "stream");
+	assert_string_equal(kind_of(8, 0, 0, 100, 700, 0), "pipelining");
+	assert_string_equal(kind_of(8, 0, 0, 100, 0, 50), "multiplexed");
+	assert_null(kind_of(8, 0, 0, 100, 10, 10)); /* a tenth may be chance */
+	assert_null(kind_of(8, 0, 0, 10, 10, 10)); /* too few to tell */
+	assert_null(kind_of(0, 0, 0, 0, 0, 0));
+}
+
+static void held_answers_are_said(void **state)
+{
+	struct up_turns p = reading(5 * S, 0, 0, 0, 0, before), c = reading(6 * S, S, 100, 100, S, after);
+	struct up_detail none = { 0 }, some = { 0 };
+	struct turn_figures f = turn_figures(&p, &c);
+	double share;
+
+	(void)state;
+	p.held = c.held = KNOWN(3);
+	turn_held(&none, &p, &c, &f);
+	assert_int_equal(none.len, 0);
+	c.held = KNOWN(98);
+	turn_held(&some, &p, &c, &f);
+	assert_true(up_detail_get_number(some.text, "held_by_nagle", &share));
+	assert_near(share, 0.95, 1e-9, "95 of 100 answers");
+}
+
 static void a_recorded_tree_says_why(void **state)
 {
 	static const char *const resources[] = { "requests", "dependency" };
@@ -80,6 +127,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(littles_law_holds_by_construction),
 		cmocka_unit_test(states_of_the_first_and_of_thin_windows),
+		cmocka_unit_test(connections_that_carry_several_requests_are_named),
+		cmocka_unit_test(held_answers_are_said),
 		cmocka_unit_test(a_recorded_tree_says_why),
 	};
 
