@@ -33,6 +33,10 @@ enum up_resource {
 	UP_RES_FROZEN,
 	UP_RES_LOAD,
 	UP_RES_PROBE,
+	UP_RES_PRESSURE_CPU,
+	UP_RES_PRESSURE_MEMORY,
+	UP_RES_PRESSURE_IO,
+	UP_RES_PRESSURE_IRQ,
 	UP_RES_COUNT
 };
 
@@ -68,6 +72,7 @@ struct up_track {
 	struct up_sample *at; /* [n] owned, in the order of time */
 	float *figure; /* [n * UP_FIGURES] owned, NAN = not known; NULL while no sample had one */
 	size_t n, room;
+	uint32_t unit, method; /* of its first sample: what saturation counts, where the figures are from; indices into up_recording.text */
 };
 
 struct up_recorded_tick {
@@ -75,6 +80,15 @@ struct up_recorded_tick {
 	double elapsed_s;
 };
 
+/* A mark, a target that went or came back, a limit that changed. Strings are owned and hold raw bytes. */
+struct up_recorded_event {
+	int64_t wall_us; /* when it happened, unix time */
+	char *kind; /* "mark", "target-gone", ... */
+	char *name; /* of what; "" for a mark */
+	char *text; /* "" without */
+};
+
+#define UP_RECORDING_EVENTS_MAX ((size_t)1000)
 #define UP_RECORDING_SAMPLES_MAX ((size_t)8 << 20)
 #define UP_RECORDING_TRACKS_MAX 4096
 #define UP_RECORDING_TEXTS_MAX 4096
@@ -86,6 +100,8 @@ struct up_recording {
 	size_t n_tracks, track_room;
 	char **text; /* [n_texts] owned strings; text[0] is "" */
 	size_t n_texts, text_room;
+	struct up_recorded_event *event; /* [n_events] owned, in the order of the rows */
+	size_t n_events, event_room, events_left_out;
 	size_t samples; /* of all tracks */
 	size_t left_out; /* samples beyond the maxima */
 };

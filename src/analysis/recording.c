@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorded_events.h"
 #include "useprobe/clock.h"
 #include "useprobe/table.h"
 
@@ -32,6 +33,10 @@ static const struct {
 	[UP_RES_FROZEN] = { "frozen", NULL },
 	[UP_RES_LOAD] = { "load", NULL },
 	[UP_RES_PROBE] = { "probe", NULL },
+	[UP_RES_PRESSURE_CPU] = { "pressure-cpu", NULL },
+	[UP_RES_PRESSURE_MEMORY] = { "pressure-memory", NULL },
+	[UP_RES_PRESSURE_IO] = { "pressure-io", NULL },
+	[UP_RES_PRESSURE_IRQ] = { "pressure-irq", NULL },
 };
 
 static const struct {
@@ -100,6 +105,7 @@ void up_recording_done(struct up_recording *recording)
 	}
 	for (size_t i = 0; i < recording->n_texts; i++)
 		free(recording->text[i]);
+	up_recorded_events_done(recording);
 	free(recording->track);
 	free(recording->tick);
 	free(recording->text);
@@ -141,25 +147,6 @@ static struct up_track *find_track(
 	return NULL;
 }
 
-static int new_track(struct up_recording *recording, const struct up_row *row, enum up_resource resource, struct up_track **ret)
-{
-	struct up_track *track;
-
-	if (grow(&recording->track, &recording->track_room, recording->n_tracks, sizeof(*recording->track)) < 0)
-		return -ENOMEM;
-	track = &recording->track[recording->n_tracks];
-	*track = (struct up_track){ .scope = row->scope, .resource = resource, .name = strdup(row->name) };
-	if (track->name && row->target)
-		track->target = strdup(row->target);
-	if (!track->name || (row->target && !track->target)) {
-		free(track->name);
-		return -ENOMEM;
-	}
-	recording->n_tracks++;
-	*ret = track;
-	return 0;
-}
-
 static int text_index(struct up_recording *recording, const char *text, uint32_t *ret)
 {
 	for (size_t i = recording->n_texts; i-- > 0;) {
@@ -177,6 +164,29 @@ static int text_index(struct up_recording *recording, const char *text, uint32_t
 	if (!recording->text[recording->n_texts])
 		return -ENOMEM;
 	*ret = (uint32_t)recording->n_texts++;
+	return 0;
+}
+
+static int new_track(struct up_recording *recording, const struct up_row *row, enum up_resource resource, struct up_track **ret)
+{
+	struct up_track *track;
+
+	if (grow(&recording->track, &recording->track_room, recording->n_tracks, sizeof(*recording->track)) < 0)
+		return -ENOMEM;
+	track = &recording->track[recording->n_tracks];
+	*track = (struct up_track){ .scope = row->scope, .resource = resource };
+	if ((row->saturation_unit && text_index(recording, row->saturation_unit, &track->unit) < 0) ||
+		(row->method && text_index(recording, row->method, &track->method) < 0))
+		return -ENOMEM;
+	track->name = strdup(row->name);
+	if (track->name && row->target)
+		track->target = strdup(row->target);
+	if (!track->name || (row->target && !track->target)) {
+		free(track->name);
+		return -ENOMEM;
+	}
+	recording->n_tracks++;
+	*ret = track;
 	return 0;
 }
 
@@ -271,6 +281,9 @@ int up_recording_add(struct up_recording *recording, const struct up_tick *tick,
 		struct up_track *track;
 		int r;
 
+		r = row->scope == UP_SCOPE_EVENT ? up_recorded_event_add(recording, row, wall_us) : 0;
+		if (r < 0)
+			return r;
 		/* A source that did not answer has nothing to say about this window. */
 		if (row->scope == UP_SCOPE_EVENT || row->state != UP_OK || !row->name || !resource_of(row->resource, &resource))
 			continue;
@@ -288,102 +301,4 @@ int up_recording_add(struct up_recording *recording, const struct up_tick *tick,
 		hint = (size_t)(track - recording->track) + 1;
 	}
 	return 0;
-}
-
-/* Sum of value times time, and the time where the value was known. */
-struct mean {
-	double sum, seconds, max;
-};
-
-static void mean_add(struct mean *mean, double value, double seconds)
-{
-	if (isnan(value))
-		return;
-	mean->max = mean->seconds > 0 ? fmax(mean->max, value) : value;
-	mean->sum += value * seconds;
-	mean->seconds += seconds;
-}
-
-static double mean_of(const struct mean *mean)
-{
-	return mean->seconds > 0 ? mean->sum / mean->seconds : NAN;
-}
-
-static void read_figure(const struct up_track *track, size_t first, size_t last, struct up_reading *ret)
-{
-	for (size_t f = 0; f < UP_FIGURES; f++) {
-		double sum = 0, seconds = 0, min = NAN, max = NAN;
-
-		for (size_t i = first; i < last; i++) {
-			const double value = (double)track->figure[i * UP_FIGURES + f];
-			const double window_s = (double)track->at[i].window_s;
-
-			if (isnan(value))
-				continue;
-			sum += figures[f].count ? value : value * window_s;
-			seconds += window_s;
-			min = fmin(min, value);
-			max = fmax(max, value);
-		}
-		ret->figure_min[f] = min;
-		ret->figure_max[f] = max;
-		if (seconds > 0)
-			ret->figure[f] = figures[f].count ? sum : sum / seconds;
-	}
-}
-
-static int64_t middle_us(const struct up_recording *recording, const struct up_sample *sample)
-{
-	return recording->tick[sample->tick].wall_us - (int64_t)((double)sample->window_s * 5e5);
-}
-
-/* First sample whose middle is at or after US. */
-static size_t lower_bound(const struct up_recording *recording, const struct up_track *track, int64_t us)
-{
-	size_t lo = 0, hi = track->n;
-
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (middle_us(recording, &track->at[mid]) < us)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-void up_track_read(const struct up_recording *recording, const struct up_track *track, int64_t from_us, int64_t to_us,
-	struct up_reading *ret)
-{
-	struct mean utilization = { 0 }, saturation = { 0 }, waiting = { 0 }, servers = { 0 }, errors = { 0 };
-	const size_t first = lower_bound(recording, track, from_us);
-	size_t last = first;
-
-	*ret = (struct up_reading){ 0 };
-	for (size_t f = 0; f < UP_FIGURES; f++)
-		ret->figure[f] = ret->figure_min[f] = ret->figure_max[f] = NAN;
-	for (; last < track->n && middle_us(recording, &track->at[last]) < to_us; last++) {
-		const struct up_sample *sample = &track->at[last];
-		const double window_s = (double)sample->window_s;
-
-		ret->covered_s += window_s;
-		mean_add(&utilization, (double)sample->utilization, window_s);
-		mean_add(&saturation, (double)sample->saturation, window_s);
-		mean_add(&waiting, (double)sample->waiting, window_s);
-		mean_add(&servers, (double)sample->servers, window_s);
-		mean_add(&errors, (double)sample->errors, 1);
-		if (sample->text)
-			ret->text = sample->text;
-	}
-	ret->samples = last - first;
-	ret->utilization = mean_of(&utilization);
-	ret->saturation = mean_of(&saturation);
-	ret->waiting = mean_of(&waiting);
-	ret->servers = mean_of(&servers);
-	ret->utilization_max = utilization.seconds > 0 ? utilization.max : NAN;
-	ret->saturation_max = saturation.seconds > 0 ? saturation.max : NAN;
-	ret->errors = errors.seconds > 0 ? errors.sum : NAN;
-	if (track->figure)
-		read_figure(track, first, last, ret);
 }
