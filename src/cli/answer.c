@@ -160,6 +160,45 @@ static void compute_states(struct up_answer *answer, const struct up_stage *stag
 			&answer->states[i]);
 }
 
+/* What the kernel counted inside the target over what the generator had in flight tells a generator that could not send from a server
+ * that kept it waiting: the curve is judged again with it. */
+static void judge_with_kernel(const struct up_answer *answer, struct up_report *report)
+{
+	const int bad = report->knee.bad;
+	const double generator = bad < 0 ? 0 : report->curve.step[bad].in_flight;
+	struct up_knee_options options;
+
+	if (bad < 0 || !answer->states[bad].known || !(generator > 0))
+		return;
+	options.kernel_in_flight_ratio = answer->states[bad].n / generator;
+	up_knee_find(&report->curve, &options, &report->knee);
+	report->expected.known = report->expected.known && report->knee.verdict == UP_KNEE_FOUND;
+}
+
+/* Clocks, stages and the curve's verdict, as far as there is a load file. */
+static int take_load(
+	struct up_answer *answer, struct up_report *report, struct up_stage *stages, struct up_attribution_input *input)
+{
+	int r = find_shift(answer, report);
+
+	if (r < 0 && r != -EINVAL)
+		return r;
+	if (answer->shift.known) {
+		input->shift_us = (int64_t)llround(answer->shift.shift_s * 1e6);
+		input->uncertainty_s = answer->shift.uncertainty_s;
+	} else {
+		input->uncertainty_s = 1;
+	}
+	input->n_stages = make_stages(report, stages);
+	compute_states(answer, stages, input->n_stages, input->shift_us);
+	judge_with_kernel(answer, report);
+	input->bad = report->knee.verdict == UP_KNEE_FOUND ? report->knee.bad : -1;
+	input->collapse = report->knee.collapse;
+	input->generator_bound = report->knee.generator_bound;
+	input->generator_reason = report->knee.generator_bound ? report->knee.reason : NULL;
+	return 0;
+}
+
 static int compute(struct up_answer *answer, struct up_report *report)
 {
 	struct up_stage *stages = calloc(UP_STEPS_MAX, sizeof(*stages));
@@ -167,24 +206,10 @@ static int compute(struct up_answer *answer, struct up_report *report)
 	int r = stages ? 0 : -ENOMEM, n;
 
 	snprintf(answer->shift.reason, sizeof(answer->shift.reason), "no load file");
-	if (r == 0 && report->has_load && report->curve.undated) {
+	if (r == 0 && report->has_load && report->curve.undated)
 		snprintf(answer->shift.reason, sizeof(answer->shift.reason), "the load file has no dates");
-	} else if (r == 0 && report->has_load) {
-		r = find_shift(answer, report);
-		if (r == -EINVAL)
-			r = 0;
-		input.n_stages = make_stages(report, stages);
-		input.bad = report->knee.verdict == UP_KNEE_FOUND ? report->knee.bad : -1;
-		input.collapse = report->knee.collapse;
-		input.generator_bound = report->knee.generator_bound;
-		input.generator_reason = report->knee.generator_bound ? report->knee.reason : NULL;
-		if (answer->shift.known) {
-			input.shift_us = (int64_t)llround(answer->shift.shift_s * 1e6);
-			input.uncertainty_s = answer->shift.uncertainty_s;
-		} else {
-			input.uncertainty_s = 1;
-		}
-	}
+	else if (r == 0 && report->has_load)
+		r = take_load(answer, report, stages, &input);
 	if (r == 0)
 		r = up_attribution_find(&input, &answer->attribution);
 	if (r == 0) {
@@ -192,8 +217,6 @@ static int compute(struct up_answer *answer, struct up_report *report)
 		r = n < 0 ? n : 0;
 		answer->n_ceilings = n < 0 ? 0 : (size_t)n;
 	}
-	if (r == 0)
-		compute_states(answer, stages, input.n_stages, input.shift_us);
 	free(stages);
 	return r;
 }
