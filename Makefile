@@ -140,7 +140,7 @@ help:                   ## this list
 	$(Q)awk -F '##' '/^##@/ {printf "\n%s\n", substr($$0, 5); next} /^[a-z-]+:.*##/ {split($$1, t, ":"); printf "  %-14s %s\n", t[1], $$2}' $(firstword $(MAKEFILE_LIST))
 
 ##@ tests
-.PHONY: tests scenarios scenarios-full check check-live check-vm test check-asan check-tsan check-valgrind fuzz
+.PHONY: tests scenarios scenarios-full ablation check check-live check-vm test check-asan check-tsan check-valgrind fuzz
 tests: $(TESTS)
 check: all tests        ## unit and golden tests: offline, unprivileged, under a minute
 	$(Q)B=$(B) bash tests/run.sh unit
@@ -151,8 +151,14 @@ check-live: all         ## tests against the real kernel, sockets, terminals, co
 scenarios: all          ## every lab scenario once: truth, answer, runner-up (minutes)
 	$(Q)B=$(B) bash tests/scenarios/run.sh 1
 
-scenarios-full: all     ## DRAWS draws of every scenario (default 5): right, unknown, confidently wrong (an hour)
+scenarios-full: all     ## DRAWS draws of every scenario (default 5): right, unknown, confidently wrong (an hour); KEEP=DIR keeps them
 	$(Q)B=$(B) bash tests/scenarios/run.sh $(or $(DRAWS),5)
+
+ablation: $(B)/ablation ## what each rule of the attribution is worth, over kept scenario runs (RUNS='DIR...')
+	$(Q)$(B)/ablation $(RUNS)
+$(B)/ablation: $(B)/obj/tests/scenarios/ablation.o $(B)/libuseprobe.a
+	$(say) LINK $@
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 check-vm: all           ## real cgroup-v2 kernels under qemu (minutes)
 	$(Q)B=$(B) bash tests/run.sh vm

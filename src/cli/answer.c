@@ -199,10 +199,12 @@ static int take_load(
 	return 0;
 }
 
-static int compute(struct up_answer *answer, struct up_report *report)
+static int compute(struct up_answer *answer, struct up_report *report, const struct up_rules *rules)
 {
 	struct up_stage *stages = calloc(UP_STEPS_MAX, sizeof(*stages));
-	struct up_attribution_input input = { .recording = &answer->recording, .stage = stages, .bad = -1, .collapse = -1 };
+	struct up_attribution_input input = {
+		.recording = &answer->recording, .stage = stages, .bad = -1, .collapse = -1, .rules = rules
+	};
 	int r = stages ? 0 : -ENOMEM, n;
 
 	snprintf(answer->shift.reason, sizeof(answer->shift.reason), "no load file");
@@ -221,7 +223,7 @@ static int compute(struct up_answer *answer, struct up_report *report)
 	return r;
 }
 
-int up_answer_find(struct up_report *report, const char *samples)
+int up_answer_find(struct up_report *report, const char *samples, const struct up_rules *rules)
 {
 	struct up_answer *answer = calloc(1, sizeof(*answer));
 	int r;
@@ -235,7 +237,7 @@ int up_answer_find(struct up_report *report, const char *samples)
 	r = read_samples(answer, samples);
 	if (r != 0)
 		return r;
-	r = compute(answer, report);
+	r = compute(answer, report, rules);
 	if (r < 0)
 		fprintf(stderr, "useprobe: %s: %s\n", samples, strerror(-r));
 	return r < 0 ? 1 : 0;

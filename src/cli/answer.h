@@ -20,8 +20,8 @@ struct up_answer {
 };
 
 /* Reads SAMPLES and works out the answer for REPORT's curve and knee (without load file: episodes only). 0 with report->answer set; 1 after
- * a message when the file cannot be read, 2 when it is none of ours. */
-int up_answer_find(struct up_report *report, const char *samples);
+ * a message when the file cannot be read, 2 when it is none of ours. RULES: NULL = the product's own. */
+int up_answer_find(struct up_report *report, const char *samples, const struct up_rules *rules);
 void up_answer_done(struct up_report *report);
 
 /* At most 15 lines. */

@@ -341,7 +341,7 @@ static int run(struct report_args *args)
 	if (r == 0 && report->has_load)
 		r = compute(report, args);
 	if (r == 0 && args->samples)
-		r = up_answer_find(report, args->samples);
+		r = up_answer_find(report, args->samples, NULL);
 	if (r == 0)
 		r = output(report, args->output);
 	up_answer_done(report);
