@@ -78,4 +78,11 @@ UP_MUST_CHECK int up_sock_dump(struct up_netlink *netlink, const struct up_sock_
 /* One message of a dump. Pure. 0, or -EBADMSG when it is too short or of an unknown family. */
 UP_MUST_CHECK int up_sock_parse(const void *payload, size_t payload_bytes, struct up_sock *ret);
 
+/* Where sock_diag is not to be had: FD is /proc/net/tcp (V6: tcp6), read from its start. EACH gets sockets with a state in STATES; asking
+ * for LISTEN alone stops at the first other one, since listeners stand first. Inode and queues only: no backlog (send_queue of a listener
+ * is 0), no drops, no info; the cookie is the inode. 0; what EACH returned; -errno of the read; -EBADMSG for a line not understood. */
+UP_MUST_CHECK int up_sock_read_proc(int fd, bool v6, uint32_t states, up_sock_each *each, void *ctx);
+/* One line of it, up to its newline. Pure. 0 or -EBADMSG. */
+UP_MUST_CHECK int up_sock_parse_proc(const char *line, bool v6, struct up_sock *ret);
+
 #endif

@@ -51,11 +51,12 @@ struct up_listener {
 	uint64_t mono_ns; /* of the last poll */
 	struct up_u64 queue_area_ns; /* counter: connections waiting to be accepted, integrated */
 	struct up_u64 polls; /* counter */
-	struct up_u64 drops; /* counter: connections its sockets dropped (sk_drops) */
+	struct up_u64 drops; /* counter: connections its sockets dropped (sk_drops); absent without sock_diag */
 	uint32_t sockets; /* that share the address */
 	uint32_t queue; /* connections waiting now */
 	uint32_t queue_max; /* highest seen in the window of this tick */
-	uint32_t capacity; /* sum of backlog + 1: the kernel's test is "longer than the backlog" (sk_acceptq_is_full) */
+	uint32_t
+		capacity; /* sum of backlog + 1: the kernel's test is "longer than the backlog" (sk_acceptq_is_full); 0 = not known */
 	double fullest_ratio; /* queue / capacity of the fullest single socket in the window */
 	struct up_u64 somaxconn; /* of the namespace */
 	struct up_u64 syn_queue; /* half-open connections, from the last census */

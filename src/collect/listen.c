@@ -155,11 +155,12 @@ static void describe_space(struct up_detail *detail, const struct space *p, cons
 
 static void describe(struct up_detail *detail, const struct up_listener *c)
 {
-	const uint32_t backlog = c->sockets ? c->capacity / c->sockets - 1 : 0;
+	const uint32_t backlog = c->sockets && c->capacity ? c->capacity / c->sockets - 1 : 0;
 
 	up_detail_count(detail, "queue", c->queue);
-	up_detail_count(detail, "backlog", backlog);
-	if (c->somaxconn.has)
+	if (c->capacity)
+		up_detail_count(detail, "backlog", backlog);
+	if (c->capacity && c->somaxconn.has)
 		up_detail_text(detail, "backlog_by", backlog >= c->somaxconn.n ? "somaxconn" : "application");
 	if (c->sockets > 1) {
 		up_detail_count(detail, "sockets", c->sockets);
@@ -183,27 +184,26 @@ static int add_listener(const struct raw *raw, const struct one_target *p_target
 	describe(&detail, c);
 	up_detail_value(&detail, "polls", up_delta(p ? &p->polls : NULL, c->polls, NULL));
 	describe_space(&detail, find_space(p_target, c->netns), find_space(c_target, c->netns));
-	return up_rows_add(
-		out, &(struct up_row){
-			     .scope = UP_SCOPE_LISTENER,
-			     .resource = "listen",
-			     .name = c->name,
-			     .target = c_target->name,
-			     .utilization = up_scaled(mean, 1, c->capacity, "no capacity"),
-			     .saturation = p ? up_value(c->queue_max) : up_value_state(UP_FIRST, NULL),
-			     .saturation_unit = "conns",
-			     .saturated_at = c->capacity,
-			     .waiting = mean,
-			     .waiting_max = p ? up_value(c->queue_max) : up_value_state(UP_FIRST, NULL),
-			     .errors = up_delta(p ? &p->drops : NULL, c->drops, "this kernel counts no drops per socket"),
-			     .method = "sock_diag 50 Hz measured",
-			     .detail = detail.text,
-			     .state = stale ? UP_STALE
-				      : p   ? UP_OK
-					    : UP_FIRST,
-			     .reason = stale ? "no poll for a second" : NULL,
-			     .window_ns = window_ns,
-		     });
+	return up_rows_add(out, &(struct up_row){
+					.scope = UP_SCOPE_LISTENER,
+					.resource = "listen",
+					.name = c->name,
+					.target = c_target->name,
+					.utilization = up_scaled(mean, 1, c->capacity, "the backlog is not in /proc/net/tcp"),
+					.saturation = p ? up_value(c->queue_max) : up_value_state(UP_FIRST, NULL),
+					.saturation_unit = "conns",
+					.saturated_at = c->capacity,
+					.waiting = mean,
+					.waiting_max = p ? up_value(c->queue_max) : up_value_state(UP_FIRST, NULL),
+					.errors = up_delta(p ? &p->drops : NULL, c->drops, "drops are not in /proc/net/tcp"),
+					.method = c->capacity ? "sock_diag 50 Hz measured" : "/proc/net/tcp 50 Hz measured",
+					.detail = detail.text,
+					.state = stale ? UP_STALE
+						 : p   ? UP_OK
+						       : UP_FIRST,
+					.reason = stale ? "no poll for a second" : NULL,
+					.window_ns = window_ns,
+				});
 }
 
 static int listen_derive(const void *prev, const void *cur, uint64_t dt_ns, struct up_rows *out)

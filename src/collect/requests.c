@@ -1,5 +1,5 @@
 /* requests - requests inside the targets, per listening address, counted by the kernel's own socket events (bpf/requests.bpf.c): a request
- * is inside from its arrival in the socket to the first byte of its answer, whether or not anybody has read it yet. The mean number
+ * is inside from its arrival in the socket to the last byte of its answer, whether or not anybody has read it yet. The mean number
  * inside is a time average, exact for one request at a time per connection. */
 #include <errno.h>
 #include <string.h>

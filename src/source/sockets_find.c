@@ -5,13 +5,10 @@
 #include "sockets_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/netlink.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sockets_find.h"
 
@@ -19,65 +16,10 @@
 #define RECHECK_NS (30 * UP_NS_PER_S) /* a socket of nobody may have been handed to a target */
 #define SHARE 100 /* a search takes at most 1/100 of the time */
 
-static int take_row(void *ctx, const struct up_sock *sock)
-{
-	struct sockets_rows *rows = ctx;
-
-	if (sock->state != UP_TCP_LISTEN)
-		return 0;
-	if (rows->count == SOCKETS_ROWS_MAX) {
-		rows->more++;
-		return 0;
-	}
-	rows->items[rows->count++] = (struct sockets_row){
-		.cookie = sock->cookie,
-		.cgroup_id = sock->cgroup_id.n,
-		.endpoint = sock->local,
-		.inode = sock->inode,
-		.queue = sock->receive_queue,
-		.backlog = sock->send_queue,
-		.drops = (uint32_t)sock->drops.n,
-		.has_drops = sock->drops.has,
-	};
-	return 0;
-}
-
-int sockets_dump_listeners(struct up_netlink *diag, struct sockets_rows *rows)
-{
-	const struct up_sock_query query = { .states = 1u << UP_TCP_LISTEN, .memory = true };
-
-	rows->count = rows->more = 0;
-	return up_sock_dump(diag, &query, take_row, rows);
-}
-
-void sockets_space_close(struct sockets_space *space)
-{
-	up_netlink_close(&space->poll_diag);
-	up_netlink_close(&space->find_diag);
-	if (space->somaxconn_fd >= 0)
-		close(space->somaxconn_fd);
-	space->somaxconn_fd = -1;
-}
-
-/* Runs inside the namespace, in the helper thread. */
-static int open_inside(void *arg)
-{
-	struct sockets_space *space = arg;
-	int r = up_netlink_open(&space->poll_diag, NETLINK_SOCK_DIAG);
-
-	if (r == 0)
-		r = up_netlink_open(&space->find_diag, NETLINK_SOCK_DIAG);
-	/* A sysctl of the namespace of who opens it (fs/proc/proc_sysctl.c looks it up in current->nsproxy). */
-	space->somaxconn_fd = open("/proc/sys/net/core/somaxconn", O_RDONLY | O_CLOEXEC);
-	return r;
-}
-
 static int space_get(struct finder *finder, const struct up_netns_ref *ref, struct sockets_space **ret)
 {
 	struct up_sockets *sockets = finder->sockets;
-	struct sockets_space space = {
-		.inode = ref->inode, .pid = ref->inode == finder->own_inode ? 0 : ref->pid, .somaxconn_fd = -1
-	};
+	struct sockets_space space = { .inode = ref->inode, .pid = ref->inode == finder->own_inode ? 0 : ref->pid };
 	int r;
 
 	for (size_t i = 0; i < sockets->space_count; i++) {
@@ -90,31 +32,14 @@ static int space_get(struct finder *finder, const struct up_netns_ref *ref, stru
 	}
 	if (sockets->space_count == UP_NETNS_MAX)
 		return -ENOSPC;
-	r = up_netns_run(sockets->helper, space.pid, space.inode, open_inside, &space);
-	if (r < 0) {
-		sockets_space_close(&space);
+	r = sockets_space_open(&space, sockets->helper);
+	if (r < 0)
 		return r;
-	}
 	pthread_mutex_lock(&sockets->space_lock);
 	sockets->spaces[sockets->space_count++] = space;
 	pthread_mutex_unlock(&sockets->space_lock);
 	*ret = &sockets->spaces[sockets->space_count - 1];
 	return 0;
-}
-
-static void space_sysctls(struct sockets_space *space)
-{
-	char text[32];
-	const char *cursor = text;
-	const ssize_t len = space->somaxconn_fd >= 0 ? pread(space->somaxconn_fd, text, sizeof(text) - 1, 0) : -1;
-	uint64_t number;
-
-	space->somaxconn = (struct up_u64){ 0 };
-	if (len <= 0)
-		return;
-	text[len] = '\0';
-	if (up_scan_u64(&cursor, &number) == 0 && *cursor == '\n')
-		space->somaxconn = (struct up_u64){ .n = number, .has = true };
 }
 
 /* The first reason of a search stands: it explains most of the later ones. */
@@ -149,12 +74,13 @@ static void find_spaces(struct finder *finder, size_t t)
 		struct sockets_space *space;
 		const int r = space_get(finder, &set.items[i], &space);
 
+		if (r == 0 && space->is_limited)
+			set_reason(finder, t,
+				"CAP_SYS_ADMIN is missing: the network namespace of process %d cannot be entered, its backlogs and drops are not known",
+				(int)set.items[i].pid);
 		if (r == 0) {
 			space->wanted = true;
 			space->mask |= 1u << one->bit;
-		} else if (r == -EPERM) {
-			set_reason(finder, t, "CAP_SYS_ADMIN is missing: the network namespace of process %d cannot be entered",
-				(int)set.items[i].pid);
 		} else if (r != -ENOENT && r != -ESTALE) {
 			set_reason(finder, t, "network namespace of process %d: %s", (int)set.items[i].pid, strerror(-r));
 		}
@@ -220,11 +146,11 @@ static void search(struct finder *finder)
 		struct sockets_space *space = &sockets->spaces[i];
 		int r;
 
-		space_sysctls(space);
-		r = sockets_dump_listeners(&space->find_diag, &finder->rows);
+		sockets_space_sysctls(space);
+		r = sockets_dump_listeners(space, SOCKETS_FIND, &finder->rows);
 		if (r < 0)
 			for (size_t t = 0; t < finder->target_count; t++)
-				set_reason(finder, t, "sock_diag in namespace %llu: %s", (unsigned long long)space->inode,
+				set_reason(finder, t, "sockets of namespace %llu: %s", (unsigned long long)space->inode,
 					strerror(-r));
 		for (size_t row = 0; r == 0 && row < finder->rows.count; row++)
 			finder_decide(finder, space, &finder->rows.items[row]);

@@ -14,14 +14,18 @@
 #define SOCKETS_FIND_NS (2 * UP_NS_PER_S)
 #define SOCKETS_REASON 192
 
+/* Who dumps: threads of their own, each with a socket of its own. */
+enum sockets_user { SOCKETS_POLL, SOCKETS_FIND, SOCKETS_USER_COUNT };
+
 /* One network namespace. Made and removed by the find thread under space_lock; sockets inside are used as marked. */
 struct sockets_space {
 	uint64_t inode;
 	pid_t pid; /* a process inside, 0 = the probe's own namespace */
-	struct up_netlink poll_diag; /* poll thread */
-	struct up_netlink find_diag; /* find thread */
-	int somaxconn_fd; /* -1: not open */
+	struct up_netlink diag[SOCKETS_USER_COUNT]; /* each used by one thread only; not open: /proc/net/tcp has to do */
+	int tcp_fd_plus_1[2]; /* /proc/net/tcp and tcp6, 0: not open */
+	int somaxconn_fd_plus_1; /* 0: not open */
 	struct up_u64 somaxconn;
+	bool is_limited; /* entering was refused: queues only, from /proc/net/tcp */
 	bool wanted; /* some target lives here (find thread) */
 	uint32_t private_mask; /* targets whose processes alone live here */
 	uint32_t mask; /* targets with a process here */
@@ -61,7 +65,7 @@ struct sockets_row {
 	uint32_t inode;
 	uint32_t queue, backlog;
 	uint32_t drops;
-	bool has_drops;
+	bool has_drops, has_backlog;
 };
 
 /* Rows of one dump; [SOCKETS_ROWS_MAX], owned. */
@@ -69,6 +73,7 @@ struct sockets_rows {
 	struct sockets_row *items;
 	size_t count;
 	size_t more; /* that did not fit */
+	bool has_backlog; /* the source tells backlogs */
 };
 
 struct up_sockets {
@@ -110,9 +115,18 @@ void sockets_free_targets(struct up_target *copies, size_t count);
 
 /* sockets_find.c */
 void *sockets_find_main(void *arg);
-/* Dumps the listening sockets; all of them or -errno. */
-int sockets_dump_listeners(struct up_netlink *diag, struct sockets_rows *rows);
+
+/* sockets_space.c */
+/* Opens what is read of SPACE (inode and pid set). 0; -EPERM, -EACCES, ... when not even /proc/PID/net can be read. */
+int sockets_space_open(struct sockets_space *space, struct up_netns_helper *helper);
 void sockets_space_close(struct sockets_space *space);
+/* Dumps sockets as up_sock_dump does, from whatever is open. */
+int sockets_space_dump(
+	struct sockets_space *space, enum sockets_user user, const struct up_sock_query *query, up_sock_each *each, void *ctx);
+/* Dumps the listening sockets; all of them or -errno. */
+int sockets_dump_listeners(struct sockets_space *space, enum sockets_user user, struct sockets_rows *rows);
+/* Reads the sysctls again. */
+void sockets_space_sysctls(struct sockets_space *space);
 
 /* sockets_owner.c: who holds which socket. */
 struct sockets_ids {

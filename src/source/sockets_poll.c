@@ -25,10 +25,10 @@ struct sockets_known *sockets_known_find(struct up_sockets *sockets, uint64_t in
 
 static void fold_row(struct sockets_group *group, struct sockets_known *known, const struct sockets_row *row)
 {
-	const double ratio = (double)row->queue / ((double)row->backlog + 1);
+	const double ratio = row->has_backlog ? (double)row->queue / ((double)row->backlog + 1) : 0;
 
 	group->queue_sum += row->queue;
-	group->capacity_sum += row->backlog + 1;
+	group->capacity_sum += row->has_backlog ? row->backlog + 1 : 0;
 	group->socket_count++;
 	if (ratio > group->fullest)
 		group->fullest = ratio;
@@ -108,7 +108,7 @@ static void poll_spaces(struct up_sockets *sockets, struct sockets_rows *rows)
 		go = watched(sockets, space->inode);
 		pthread_mutex_unlock(&sockets->lock);
 		/* A dump that failed leaves mono_ns where it is: the row turns stale. */
-		if (!go || sockets_dump_listeners(&space->poll_diag, rows) < 0)
+		if (!go || sockets_dump_listeners(space, SOCKETS_POLL, rows) < 0)
 			continue;
 		pthread_mutex_lock(&sockets->lock);
 		if (sockets_fold(sockets, space->inode, rows, sockets_now_ns()) && !sockets->find_now) {

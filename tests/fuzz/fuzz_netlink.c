@@ -32,6 +32,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		{ "", "x", &values[2] },
 	};
 	struct up_endpoint endpoint;
+	struct up_sock sock;
 	uint64_t inode;
 	char *text;
 
@@ -48,6 +49,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	(void)!up_net_fields(text, fields, 3);
 	(void)!up_netns_parse(text, &inode);
 	(void)!up_endpoint_parse(text, &endpoint);
+	(void)!up_sock_parse_proc(text, size & 1, &sock);
 	free(text);
 	return 0;
 }

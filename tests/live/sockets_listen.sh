@@ -90,6 +90,24 @@ measure() {
 want=fd measure host 7311
 if unshare -n true 2>/dev/null; then
 	want=netns measure netns 7311 unshare -n sh -c 'ip link set lo up; exec "$@"' sh
+	# Without the right to enter the namespace what everybody may read has to do: queues without their limits.
+	cp "$B/useprobe" "$dir/useprobe"
+	chmod 755 "$dir" "$dir/useprobe"
+	coproc py { join "$top/api"; exec unshare -n sh -c 'ip link set lo up; export PATH=/usr/bin:/bin; exec setpriv --reuid 65534 --clear-groups python3 "$@"' sh "$dir/listeners.py" 7321; }
+	answer
+	mkdir "$dir/out" && chmod 777 "$dir/out"
+	setpriv --reuid 65534 --clear-groups "$dir/useprobe" -c "$top/api" -i 0.5 -d 4 -b --only listen -o "$dir/out/r.csv" >/dev/null & probe=$!
+	wait_for_row "$dir/out/r.csv"
+	sleep 0.6
+	echo go >&"${py[1]}"
+	answer
+	wait $probe
+	exec {py[1]}>&-
+	wait "$py_PID" 2>/dev/null || true
+	check "$(column "$dir/out/r.csv" tcp:127.0.0.1:7321 8 max) == 6" "without rights: deepest queue of backlog 5 is not 6"
+	column "$dir/out/r.csv" tcp:127.0.0.1:7321 7 max && fail "without rights: a utilization, and the backlog is not known"
+	grep -q 'tcp:127.0.0.1:7321,.*/proc/net/tcp' "$dir/out/r.csv" || fail "without rights: the method does not say so"
+	echo "ok: without rights, the queue from /proc/net/tcp"
 else
 	echo "network namespaces are not allowed here: only the host's was tested"
 fi

@@ -59,6 +59,7 @@ bool sockets_fake_poll(struct up_sockets *sockets, uint64_t now_ms, const struct
 			.backlog = rows[i].backlog,
 			.drops = rows[i].drops,
 			.has_drops = true,
+			.has_backlog = true,
 		};
 	return sockets_fold(sockets, FAKE_NETNS, &all, now_ms * UP_NS_PER_MS);
 }

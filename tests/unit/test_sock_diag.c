@@ -183,6 +183,81 @@ static void addresses_are_read_as_written(void **state)
 	assert_true(up_endpoint_is_any(&endpoint));
 }
 
+static const char tcp4[] =
+	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode                              \n"
+	"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000003 00:00000000 00000000     0        0 12345 1 0000000012345678 100 0 0 10 0\n"
+	"   1: 0100007F:1F90 0100007F:C350 01 00000007:00000005 01:00000014 00000000  1000        0 12346 2 0000000012345678 20 4 30 10 -1\n"
+	"  12: 0100007F:C351 0100007F:1F90 06 00000000:00000000 03:000016F5 00000000     0        0 0 3 0000000012345678\n";
+static const char tcp6[] =
+	"  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  "
+	"timeout inode\n"
+	"   0: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0   "
+	"     0 777 1 0000000012345678 100 0 0 10 0\n"
+	"   1: 0000000000000000FFFF00000100007F:0050 0000000000000000FFFF00000200007F:C350 01 00000000:00000000 00:00000000 00000000     0   "
+	"     0 778 1 0000000012345678 20 4 30 10 -1\n";
+
+static int keep_sock(void *ctx, const struct up_sock *sock)
+{
+	struct seen *seen = ctx;
+
+	assert_true(seen->count < 16);
+	seen->socks[seen->count++] = *sock;
+	return 0;
+}
+
+static int read_proc(const char *text, size_t len, bool v6, uint32_t states, struct seen *seen)
+{
+	FILE *file = tmpfile();
+	int r;
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, len, file), len);
+	fflush(file);
+	*seen = (struct seen){ 0 };
+	r = up_sock_read_proc(fileno(file), v6, states, keep_sock, seen);
+	fclose(file);
+	return r;
+}
+
+static void proc_net_tcp_has_states_and_queues(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(read_proc(tcp4, strlen(tcp4), false, ~0u, &seen), 0);
+	assert_int_equal(seen.count, 3);
+	check_endpoint(&seen.socks[0].local, "127.0.0.1:8080");
+	assert_int_equal(seen.socks[0].receive_queue, 3);
+	assert_int_equal(seen.socks[0].inode, 12345);
+	check_endpoint(&seen.socks[1].remote, "127.0.0.1:50000");
+	assert_int_equal(seen.socks[1].receive_queue, 5);
+	assert_int_equal(seen.socks[1].send_queue, 7);
+	assert_int_equal(seen.socks[2].state, UP_TCP_TIME_WAIT);
+	assert_int_equal(read_proc(tcp4, strlen(tcp4), false, 1u << UP_TCP_LISTEN, &seen), 0);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(read_proc(tcp6, strlen(tcp6), true, ~0u, &seen), 0);
+	assert_int_equal(seen.count, 2);
+	check_endpoint(&seen.socks[0].local, "[::]:80");
+	check_endpoint(&seen.socks[1].local, "127.0.0.1:80");
+	check_endpoint(&seen.socks[1].remote, "127.0.0.2:50000");
+}
+
+static void every_prefix_of_proc_net_tcp_is_an_error_or_right(void **state)
+{
+	struct seen whole, part;
+
+	(void)state;
+	assert_int_equal(read_proc(tcp4, strlen(tcp4), false, ~0u, &whole), 0);
+	for (size_t cut = 0; cut < strlen(tcp4); cut++) {
+		const int r = read_proc(tcp4, cut, false, ~0u, &part);
+
+		assert_true(r == -EBADMSG || cut == 0 || tcp4[cut - 1] == '\n');
+		assert_true(part.count <= whole.count);
+		for (size_t i = 0; i < part.count; i++)
+			assert_memory_equal(&part.socks[i], &whole.socks[i], sizeof(part.socks[i]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +267,8 @@ int main(void)
 		cmocka_unit_test(errors_and_strangers),
 		cmocka_unit_test(attributes_stay_inside),
 		cmocka_unit_test(addresses_are_read_as_written),
+		cmocka_unit_test(proc_net_tcp_has_states_and_queues),
+		cmocka_unit_test(every_prefix_of_proc_net_tcp_is_an_error_or_right),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
