@@ -15,7 +15,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 extern const struct up_collector up_collector_memory, up_collector_pressure, up_collector_tasks, up_collector_frozen,
-	up_collector_disk, up_collector_descriptors, up_collector_host_memory, up_collector_host_pressure, up_collector_host_disk;
+	up_collector_disk, up_collector_descriptors, up_collector_host_memory, up_collector_host_pressure, up_collector_host_disk,
+	up_collector_host_softnet;
 
 #define FILES 10
 #define G "sys/fs/cgroup/api/"
@@ -43,6 +44,7 @@ static const struct {
 	{ &up_collector_host_memory, false, { "proc/meminfo", "proc/vmstat", H "memory" } },
 	{ &up_collector_host_pressure, false, { H "cpu", H "memory", H "io", H "irq" } },
 	{ &up_collector_host_disk, false, { "proc/diskstats" } },
+	{ &up_collector_host_softnet, false, { "proc/net/softnet_stat", "proc/sys/net/core/netdev_max_backlog" } },
 };
 
 static char top[64];
