@@ -11,6 +11,7 @@
 #define IPPROTO_TCP 6
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 #define TCP_CLOSE 7
 #define TCP_CLOSE_WAIT 8
 #define TCP_LISTEN 10
@@ -48,6 +49,15 @@ static __always_inline bool is_tcp(struct sock *sk)
 	const __u16 family = sk->__sk_common.skc_family;
 
 	return (family == AF_INET || family == AF_INET6) && BPF_CORE_READ_BITFIELD(sk, sk_protocol) == IPPROTO_TCP;
+}
+
+/* Data goes both ways or may still: a write can run into the peer's reset, and is then told of after the connection's end (sock_send_length
+ * fires when sendmsg is done, 6.3). A turn that began there would never end. */
+static __always_inline bool is_over(struct sock *sk)
+{
+	const __u8 state = sk->__sk_common.skc_state;
+
+	return state != TCP_ESTABLISHED && state != TCP_SYN_SENT && state != TCP_SYN_RECV && state != TCP_CLOSE_WAIT;
 }
 
 /* IPv4, also inside ::ffff:0:0/96, as 4 bytes and zeros. */

@@ -20,7 +20,7 @@ static __always_inline void on_ready(struct sock *sk)
 	struct conn *conn;
 	__u32 waiting;
 
-	if (!is_tcp(sk) || sk->__sk_common.skc_state == TCP_LISTEN)
+	if (!is_tcp(sk) || is_over(sk))
 		return;
 	conn = conn_get(sk, NULL, false, now);
 	count = conn ? count_of(conn) : NULL;
@@ -43,7 +43,7 @@ static __always_inline void on_recv(struct sock *sk, int ret, int flags)
 	struct up_req_count *count;
 	struct conn *conn;
 
-	if (ret <= 0 || (flags & MSG_PEEK) || !is_tcp(sk))
+	if (ret <= 0 || (flags & MSG_PEEK) || !is_tcp(sk) || is_over(sk))
 		return;
 	conn = conn_get(sk, bpf_get_current_task_btf(), false, now);
 	count = conn ? count_of(conn) : NULL;
@@ -74,7 +74,7 @@ static __always_inline void on_send(struct sock *sk, int ret)
 	struct tcp_sock *tp;
 	struct conn *conn;
 
-	if (ret <= 0 || !is_tcp(sk))
+	if (ret <= 0 || !is_tcp(sk) || is_over(sk))
 		return;
 	conn = conn_get(sk, bpf_get_current_task_btf(), false, now);
 	count = conn ? count_of(conn) : NULL;
