@@ -52,7 +52,8 @@ static void state_line(const struct up_comparison *c, struct up_attribution *a)
 	}
 	up_add_evidence(a, "of %.4g requests inside: %s%s", c->bad.n, line,
 		c->bad.settled ? "" : " (unsettled: arrivals and departures differ)");
-	if (c->bad.thread_scale < 1)
+	/* While it was frozen all requests are: nothing of the threads' states is left to be scaled. */
+	if (c->bad.thread_scale < 1 && c->bad.frozen_share < 0.5)
 		up_add_evidence(a, "states of threads scaled by %.2f: more threads were active than requests were inside",
 			c->bad.thread_scale);
 }

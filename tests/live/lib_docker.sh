@@ -40,4 +40,6 @@ docker_stop() {
 		kill "$pid" 2>/dev/null || true
 		for i in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
 	fi
+	# The daemon leaves the name of the host's network mounted when a container used it.
+	umount "$dir/exec/netns/default" 2>/dev/null || true
 }
