@@ -61,6 +61,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	unsigned int flags;
+	int exit_state; /* 0 while it lives */
 	void *stack;
 	unsigned long nvcsw;
 	unsigned long nivcsw;

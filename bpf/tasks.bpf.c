@@ -22,6 +22,10 @@ struct task_struct___old_state {
 struct task_struct___iowait {
 	unsigned in_iowait : 1;
 };
+/* CONFIG_PSI, commit 1066d1b6974e (5.7); before, it was a flag of another word. */
+struct task_struct___memstall {
+	unsigned in_memstall : 1;
+};
 /* x86 and arm64 name the registers of a system call differently; both are looked at by name. */
 struct pt_regs___x86 {
 	long orig_ax;
@@ -34,6 +38,9 @@ struct pt_regs___arm64 {
 
 #pragma clang attribute pop
 
+/* Set by a walk: whether this kernel marks the threads in a memory stall. */
+__u32 memstall_known = 0;
+
 static __always_inline __u32 state_of(struct task_struct *task)
 {
 	struct task_struct___state *now = (void *)task;
@@ -41,6 +48,32 @@ static __always_inline __u32 state_of(struct task_struct *task)
 	if (bpf_core_field_exists(now->__state))
 		return BPF_CORE_READ(now, __state);
 	return (__u32)BPF_CORE_READ((struct task_struct___old_state *)task, state);
+}
+
+static __always_inline bool in_memstall(struct task_struct *task)
+{
+	struct task_struct___memstall *stalled = (void *)task;
+
+	if (!bpf_core_field_exists(stalled->in_memstall))
+		return false;
+	return BPF_CORE_READ_BITFIELD(stalled, in_memstall);
+}
+
+/* The walk has a CPU, and whoever ran there or is woken there meanwhile has to wait for it: on a machine without a free CPU the walk would
+ * never see a thread run, and only the end of each short I/O. So those threads are taken as they were when the walk got the CPU. */
+static __always_inline __u8 held_up(struct task_struct *task)
+{
+	struct task_struct *walker = (void *)bpf_get_current_task();
+	__u64 since, queued;
+
+	if (!bpf_core_field_exists(task->sched_info.last_queued) || !bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	if (BPF_CORE_READ(task, se.cfs_rq, rq) != BPF_CORE_READ(walker, se.cfs_rq, rq))
+		return 0;
+	since = BPF_CORE_READ(walker, sched_info.last_arrival);
+	queued = task->sched_info.last_queued;
+	/* Both are the same reading of the run queue's clock for the task that was switched out for the walker. */
+	return !since || queued < since ? 0 : queued == since ? UP_TASK_PREEMPTED : UP_TASK_WOKEN;
 }
 
 static __always_inline void read_syscall(struct task_struct *task, struct up_task_record *record)
@@ -71,6 +104,10 @@ int up_tasks_snapshot(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
+	memstall_known = bpf_core_field_exists(((struct task_struct___memstall *)task)->in_memstall);
+	/* A process that has ended keeps its place until somebody asks for its status: it is no thread of a pool. */
+	if (task->exit_state)
+		return 0;
 	target = target_of_task(task);
 	if (target < 0)
 		return 0;
@@ -82,6 +119,9 @@ int up_tasks_snapshot(struct bpf_iter__task *ctx)
 	record.start_ns = task->start_time;
 	record.on_cpu = up_task_on_cpu(task);
 	record.in_iowait = BPF_CORE_READ_BITFIELD(waiter, in_iowait);
+	record.in_memstall = in_memstall(task);
+	if (record.state == 0 && !record.on_cpu)
+		record.held_up = held_up(task);
 	bpf_probe_read_kernel(record.comm, sizeof(record.comm), task->comm);
 	read_syscall(task, &record);
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));

@@ -5,16 +5,21 @@
 
 #include <linux/types.h>
 
+#define UP_TASK_PREEMPTED 1 /* ran until the walk came */
+#define UP_TASK_WOKEN 2 /* slept until then; what it slept in is still to be seen */
+
 struct up_task_record {
 	__u32 pid, tgid; /* thread, process; of the initial pid namespace */
 	__u32 target;
-	__u32 state; /* task_struct.__state: 0 runnable, 1 interruptible, 2 uninterruptible */
+	__u32 state; /* task_struct.__state: 0 runnable, 1 interruptible, 2 uninterruptible, 0x400 no load */
 	__s64 syscall; /* it sleeps in, -1 outside of any; meaningful only when state is not 0 */
 	__u64 arg; /* its first argument */
 	__u64 exec_ns; /* counter: CPU time */
 	__u64 start_ns; /* tells a reused pid */
 	__u8 on_cpu, in_iowait;
-	__u8 zero[6];
+	__u8 in_memstall; /* waits for memory or takes it back itself; 0 where the kernel has no such bit */
+	__u8 held_up; /* by the walk itself, which has the CPU this thread is queued on: UP_TASK_* */
+	__u8 zero[4];
 	char comm[16];
 };
 _Static_assert(sizeof(struct up_task_record) == 72, "up_task_record");

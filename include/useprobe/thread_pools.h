@@ -21,6 +21,8 @@ enum up_doing {
 	UP_DOING_RUNNING, /* on a CPU */
 	UP_DOING_RUNNABLE, /* waits for one */
 	UP_DOING_DISK, /* blocked in I/O */
+	UP_DOING_MEMORY, /* waits for memory */
+	UP_DOING_BLOCKED, /* another uninterruptible wait: a lock of the kernel, a child of vfork */
 	UP_DOING_LOCK, /* on a futex that is not the one it idles on */
 	UP_DOING_SOCKET, /* reads, writes or connects */
 	UP_DOING_SLEEP, /* nanosleep; in a pool of two and more it is a way to serve, alone it is a timer */
@@ -35,6 +37,7 @@ struct up_thread {
 	uint64_t start_ns; /* tells a reused pid */
 	uint64_t exec_ns; /* counter, CPU time */
 	uint64_t futex; /* word it sleeps on, 0 = none */
+	bool in_memstall; /* whatever it is doing */
 	enum up_doing doing; /* UP_DOING_IDLE for a futex sleep: which one it is, is found here */
 	char comm[16];
 };

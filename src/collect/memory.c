@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "memory_group.h"
+#include "stalled.h"
 
 #define LEVELS_MAX 24
 
@@ -20,6 +21,7 @@ struct raw {
 	struct memory_group *groups; /* [group_count], 0 = the target */
 	size_t group_count;
 	uint64_t total_bytes; /* gauge, RAM */
+	struct stalled stalled; /* threads of the target */
 };
 
 static int memory_open(struct up_env *env, void *opaque)
@@ -87,6 +89,7 @@ static int memory_read(struct up_env *env, void *opaque, struct up_arena *arena,
 	if (!raw.groups[0].current_bytes.has)
 		return up_fail(
 			env, -ENOENT, "%s has no memory usage file (root cgroup or controller not enabled)", raw.groups[0].label);
+	stalled_read(env, UP_STALL_MEMORY, &raw.stalled);
 	*(struct raw *)ret_raw = raw;
 	return 0;
 }
@@ -149,12 +152,29 @@ static void describe(struct up_detail *detail, const struct memory_group *prev, 
 		up_detail_text(detail, "under_oom", "tasks wait for memory, the OOM killer is off");
 }
 
+/* A thread that takes memory back itself is on a CPU, and in the cpu row too: how many do is told apart. */
+static void describe_stalls(struct up_detail *detail, const struct raw *p, const struct raw *c)
+{
+	const struct up_value running = stalled_running(p ? &p->stalled : NULL, &c->stalled);
+
+	if (up_value_ok(running))
+		up_detail_value(detail, "stalled_running", running);
+}
+
+static struct up_value waiting_of(const struct raw *p, const struct raw *c, size_t level)
+{
+	if (level > 0)
+		return up_none("threads are counted for the target, not for a group above it");
+	return stalled_tasks(p ? &p->stalled : NULL, &c->stalled);
+}
+
 static void add_level(const struct raw *p, const struct raw *c, size_t level, uint64_t dt_ns, struct up_rows *out)
 {
 	const struct memory_group *cur = &c->groups[level], *prev = p ? &p->groups[level] : NULL;
 	const struct limit limit = limit_of(c, level);
 	struct up_value working = up_none("memory.stat has no inactive_file");
 	struct up_detail detail = { 0 };
+	char method[80];
 
 	up_detail_count(&detail, "current_bytes", cur->current_bytes.n);
 	if (cur->inactive_bytes.has) {
@@ -169,19 +189,24 @@ static void add_level(const struct raw *p, const struct raw *c, size_t level, ui
 	if (limit.level != level && limit.level < c->group_count)
 		up_detail_text(&detail, "limited_by", c->groups[limit.level].label);
 	describe(&detail, prev, cur);
-	up_rows_add(out, &(struct up_row){
-				 .scope = UP_SCOPE_CGROUP,
-				 .resource = "memory",
-				 .name = cur->label,
-				 .utilization = up_scaled(working, 1, limit.bytes, "the limit is 0"),
-				 .saturation = psi_some_share(prev ? &prev->psi : NULL, &cur->psi, dt_ns, NULL),
-				 .saturation_unit = "ratio",
-				 .waiting = up_none("stalled threads are not counted here"),
-				 .errors = errors_of(prev, cur),
-				 .method = "memory files measured",
-				 .detail = detail.text,
-				 .state = p ? UP_OK : UP_FIRST,
-			 });
+	if (level == 0)
+		describe_stalls(&detail, p, c);
+	up_rows_add(
+		out, &(struct up_row){
+			     .scope = UP_SCOPE_CGROUP,
+			     .resource = "memory",
+			     .name = cur->label,
+			     .utilization = up_scaled(working, 1, limit.bytes, "the limit is 0"),
+			     .saturation = psi_some_share(prev ? &prev->psi : NULL, &cur->psi, dt_ns, NULL),
+			     .saturation_unit = "ratio",
+			     .waiting = waiting_of(p, c, level),
+			     .waiting_max = level == 0 ? stalled_most(p ? &p->stalled : NULL, &c->stalled) : up_none(NULL),
+			     .errors = errors_of(prev, cur),
+			     .method = level == 0 ? stalled_method(&c->stalled, "memory files measured", method, sizeof(method))
+						  : "memory files measured",
+			     .detail = detail.text,
+			     .state = p ? UP_OK : UP_FIRST,
+		     });
 }
 
 static void add_limit_event(const char *name, const char *text, struct up_u64 from, struct up_u64 to, struct up_rows *out)
@@ -232,6 +257,7 @@ const struct up_collector up_collector_memory = {
 	.per = UP_PER_TARGET,
 	.scope = UP_SCOPE_CGROUP,
 	.resource = "memory",
+	.needs_tasks = true,
 	.state_bytes = sizeof(struct state),
 	.raw_bytes = sizeof(struct raw),
 	.open = memory_open,

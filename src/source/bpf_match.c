@@ -1,6 +1,7 @@
 #include "bpf_match.h"
 
 #include <bpf/bpf.h>
+#include <string.h>
 
 #include "useprobe/compiler.h"
 
@@ -40,4 +41,31 @@ void up_match_write(struct up_match *match, int groups_fd, struct up_match_confi
 		}
 	}
 	config->pid_count = pid_count;
+}
+
+/* Is INNER (a process: the group it is in) at or below OUTER? */
+static bool lies_inside(const struct up_target *inner, const struct up_target *outer)
+{
+	const char *below, *above;
+	size_t len;
+
+	if (outer->kind != UP_TARGET_CGROUP || outer->main < 0 || !inner->present || !outer->present)
+		return false;
+	below = inner->cgroup.path[outer->main];
+	above = outer->cgroup.path[outer->main];
+	if (!below || !above)
+		return false;
+	len = strcmp(above, "/") == 0 ? 0 : strlen(above);
+	return strncmp(below, above, len) == 0 && (below[len] == '/' || below[len] == '\0');
+}
+
+void up_match_members(const struct up_targets *targets, uint32_t ret[UP_TARGETS_MAX])
+{
+	memset(ret, 0, UP_TARGETS_MAX * sizeof(*ret));
+	for (size_t i = 0; i < targets->count; i++) {
+		ret[i] = 1u << i;
+		for (size_t j = 0; j < targets->count; j++)
+			if (lies_inside(&targets->items[j], &targets->items[i]))
+				ret[i] |= 1u << j;
+	}
 }

@@ -2,18 +2,19 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "bpf_match.h"
 #include "bpf_session.h"
+#include "task_doing.h"
 #include "tasks.h"
 #include "tasks.skel.h"
 #include "useprobe/clock.h"
@@ -21,7 +22,6 @@
 #define SNAPSHOT_NS (UP_NS_PER_S / 10)
 #define STACK_BYTES ((size_t)256 << 10)
 #define RECORDS_FIRST 1024
-#define UNINTERRUPTIBLE 2u
 
 static const struct up_bpf_need needs[] = {
 	{ "task_struct", "sched_task_group", "kernel without CONFIG_CGROUP_SCHED" },
@@ -32,62 +32,18 @@ struct up_tasks {
 	struct bpf_link *link;
 	struct up_match match;
 	struct up_pools *pools;
+	struct up_task_sums sums;
+	uint32_t members[UP_TARGETS_MAX]; /* up_match_members */
+	char no_memory_stalls[160]; /* why they are not known, "" = they are */
 	struct up_task_record *records; /* [room] of the snapshot thread, owned */
 	struct up_thread *threads; /* [room], owned */
 	size_t room;
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock; /* pools, stop */
+	pthread_mutex_t lock; /* pools, sums, members, stop */
 	pthread_cond_t wake;
 	bool stop;
 };
-
-/* What a sleeping thread waits for, by its system call. */
-static enum up_doing doing_in(long syscall)
-{
-	switch (syscall) {
-	case SYS_read:
-	case SYS_readv:
-	case SYS_write:
-	case SYS_writev:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_connect:
-		return UP_DOING_SOCKET;
-	case SYS_clock_nanosleep:
-	case SYS_nanosleep:
-		return UP_DOING_SLEEP;
-	default:
-		return UP_DOING_IDLE;
-	}
-}
-
-static bool is_futex(long syscall)
-{
-	return syscall == SYS_futex;
-}
-
-static void thread_of(const struct up_task_record *record, struct up_thread *ret)
-{
-	*ret = (struct up_thread){
-		.pid = record->pid,
-		.tgid = record->tgid,
-		.target = record->target,
-		.start_ns = record->start_ns,
-		.exec_ns = record->exec_ns,
-	};
-	memcpy(ret->comm, record->comm, sizeof(ret->comm));
-	if (record->state == 0) {
-		ret->doing = record->on_cpu ? UP_DOING_RUNNING : UP_DOING_RUNNABLE;
-	} else if (record->in_iowait || (record->state & UNINTERRUPTIBLE)) {
-		ret->doing = UP_DOING_DISK;
-	} else {
-		ret->doing = doing_in((long)record->syscall);
-		ret->futex = is_futex((long)record->syscall) ? record->arg : 0;
-	}
-}
 
 static int grow(struct up_tasks *tasks)
 {
@@ -141,13 +97,16 @@ static long read_records(struct up_tasks *tasks)
 static void snapshot(struct up_tasks *tasks)
 {
 	const long count = read_records(tasks);
+	uint64_t mono_ns;
 
 	if (count < 0)
 		return;
 	for (long i = 0; i < count; i++)
-		thread_of(&tasks->records[i], &tasks->threads[i]);
+		up_thread_of_record(&tasks->records[i], &tasks->threads[i]);
+	mono_ns = up_clock_real.mono_ns(NULL);
 	pthread_mutex_lock(&tasks->lock);
-	(void)!up_pools_fold(tasks->pools, tasks->threads, (size_t)count, up_clock_real.mono_ns(NULL));
+	(void)!up_pools_fold(tasks->pools, tasks->threads, (size_t)count, mono_ns);
+	up_task_sums_fold(&tasks->sums, tasks->members, tasks->threads, (size_t)count, mono_ns);
 	pthread_mutex_unlock(&tasks->lock);
 }
 
@@ -181,7 +140,6 @@ static int start_thread(struct up_tasks *tasks)
 	sigset_t all, before;
 	int r;
 
-	pthread_mutex_init(&tasks->lock, NULL);
 	pthread_condattr_init(&cond);
 	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
 	pthread_cond_init(&tasks->wake, &cond);
@@ -198,6 +156,20 @@ static int start_thread(struct up_tasks *tasks)
 	return -r;
 }
 
+/* With PSI off at boot the kernel has the mark and never sets it. */
+static void look_at_psi(struct up_tasks *tasks)
+{
+	char first;
+	const int fd = open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, &first, 1);
+
+	if (n < 0)
+		snprintf(tasks->no_memory_stalls, sizeof(tasks->no_memory_stalls),
+			"the kernel marks no memory stalls (/proc/pressure/memory: %s)", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
 int up_tasks_new(
 	const struct up_source *source, const struct up_targets *targets, struct up_tasks **ret, char *reason, size_t reason_size)
 {
@@ -211,6 +183,7 @@ int up_tasks_new(
 	tasks = calloc(1, sizeof(*tasks));
 	if (!tasks)
 		return -ENOMEM;
+	pthread_mutex_init(&tasks->lock, NULL);
 	up_bpf_listen();
 	tasks->skeleton = tasks__open_and_load();
 	r = tasks->skeleton ? 0 : -errno;
@@ -223,6 +196,7 @@ int up_tasks_new(
 		up_tasks_free(tasks);
 		return r;
 	}
+	look_at_psi(tasks);
 	malloc_trim(0); /* the kernel's BTF, parsed for loading, is not needed again */
 	up_tasks_retarget(tasks, targets);
 	r = up_pools_new(&tasks->pools);
@@ -250,8 +224,8 @@ void up_tasks_free(struct up_tasks *tasks)
 		pthread_mutex_unlock(&tasks->lock);
 		pthread_join(tasks->thread, NULL);
 		pthread_cond_destroy(&tasks->wake);
-		pthread_mutex_destroy(&tasks->lock);
 	}
+	pthread_mutex_destroy(&tasks->lock);
 	bpf_link__destroy(tasks->link);
 	tasks__destroy(tasks->skeleton);
 	up_pools_free(tasks->pools);
@@ -263,6 +237,9 @@ void up_tasks_free(struct up_tasks *tasks)
 void up_tasks_retarget(struct up_tasks *tasks, const struct up_targets *targets)
 {
 	up_match_write(&tasks->match, bpf_map__fd(tasks->skeleton->maps.groups), &tasks->skeleton->bss->match, targets);
+	pthread_mutex_lock(&tasks->lock);
+	up_match_members(targets, tasks->members);
+	pthread_mutex_unlock(&tasks->lock);
 }
 
 int up_tasks_pools(struct up_tasks *tasks, struct up_arena *arena, struct up_pool **ret, size_t *ret_count, uint64_t *ret_mono_ns)
@@ -283,4 +260,37 @@ int up_tasks_pools(struct up_tasks *tasks, struct up_arena *arena, struct up_poo
 	*ret = copy;
 	*ret_count = count;
 	return 0;
+}
+
+void up_tasks_stall(struct up_tasks *tasks, size_t target, enum up_stall stall, struct up_stall_sample *ret)
+{
+	struct up_stall_sum *sum;
+
+	*ret = (struct up_stall_sample){ .reason = "no snapshot yet" };
+	if (target >= UP_TARGETS_MAX)
+		return;
+	pthread_mutex_lock(&tasks->lock);
+	if (tasks->sums.mono_ns) {
+		sum = &tasks->sums.stalls[target][stall];
+		ret->mono_ns = (struct up_u64){ tasks->sums.mono_ns, true };
+		if (stall == UP_STALL_MEMORY && !tasks->skeleton->bss->memstall_known)
+			ret->reason =
+				"the kernel has no mark for threads in a memory stall (task_struct.in_memstall, CONFIG_PSI)";
+		else if (stall == UP_STALL_MEMORY && tasks->no_memory_stalls[0])
+			ret->reason = tasks->no_memory_stalls;
+		else {
+			ret->area_ns = (struct up_u64){ sum->area_ns, true };
+			ret->running_area_ns = (struct up_u64){ sum->running_area_ns, true };
+			ret->most = sum->most;
+			ret->reason = NULL;
+		}
+		sum->most = 0;
+	}
+	pthread_mutex_unlock(&tasks->lock);
+}
+
+const char *up_tasks_method(const struct up_tasks *tasks)
+{
+	(void)tasks;
+	return "iter/task 10 Hz";
 }

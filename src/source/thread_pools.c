@@ -31,7 +31,8 @@ struct up_pools {
 	size_t shown_count;
 };
 
-static const char *const doing_names[UP_DOING_COUNT] = { "running", "runnable", "disk", "lock", "socket", "sleep", "idle" };
+static const char *const doing_names[UP_DOING_COUNT] = { "running", "runnable", "disk", "memory", "blocked", "lock", "socket",
+	"sleep", "idle" };
 
 const char *up_doing_name(enum up_doing doing)
 {
