@@ -119,6 +119,7 @@ static struct up_needs needs_of(const struct up_probe *probe)
 		const struct up_collector *collector = probe->instances[i].collector;
 
 		needs.sockets |= collector->needs_sockets;
+		needs.netspaces |= collector->needs_netspaces;
 		needs.requests |= collector->needs_requests;
 		needs.tasks |= collector->needs_tasks;
 	}

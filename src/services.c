@@ -2,6 +2,7 @@
 
 #include "useprobe/clock.h"
 #include "useprobe/delay.h"
+#include "useprobe/netspaces.h"
 #include "useprobe/requests.h"
 #include "useprobe/sockets.h"
 #include "useprobe/tasks.h"
@@ -35,6 +36,8 @@ int up_services_start(struct up_services *services, struct up_env *env, struct u
 		r = up_delay_new(env->source, env->targets, &env->delay);
 	if (r == 0 && needs.sockets && !env->source->recorded)
 		r = up_sockets_new(env->source, env->targets, &env->sockets);
+	if (r == 0 && needs.netspaces && !env->source->recorded)
+		r = up_netspaces_new(env->source, &env->netspaces);
 	if (r == 0 && needs.requests)
 		start_requests(services, env);
 	/* Thread pools are a target's; all threads of a machine would be too many rows. */
@@ -62,10 +65,12 @@ void up_services_stop(struct up_env *env)
 {
 	up_tasks_free(env->tasks);
 	up_requests_free(env->requests);
+	up_netspaces_free(env->netspaces);
 	up_sockets_free(env->sockets);
 	up_delay_free(env->delay);
 	env->tasks = NULL;
 	env->requests = NULL;
+	env->netspaces = NULL;
 	env->sockets = NULL;
 	env->delay = NULL;
 }

@@ -12,6 +12,7 @@
 struct up_tasks; /* useprobe/tasks.h: threads of the targets in pools */
 struct up_requests; /* useprobe/requests.h: turns of connections, shared by requests and dependency */
 struct up_sockets; /* useprobe/sockets.h: sockets of all targets, shared by listen, requests and the others */
+struct up_netspaces; /* useprobe/netspaces.h: queues and sockets of network namespaces */
 struct up_delay; /* useprobe/delay.h: run-queue wait per target, shared by cpu and run-queue */
 
 /* How many instances a run has. */
@@ -34,6 +35,7 @@ struct up_env {
 	const struct up_target *target; /* UP_PER_TARGET only */
 	struct up_delay *delay; /* NULL on a recorded tree without delay data */
 	struct up_sockets *sockets; /* NULL on a recorded tree, and when no collector of the run needs it */
+	struct up_netspaces *netspaces; /* likewise */
 	struct up_requests *requests; /* NULL: requests_reason says why */
 	const char *requests_reason;
 	int requests_error; /* -errno behind the reason */
@@ -56,6 +58,7 @@ struct up_collector {
 	enum up_scope scope; /* scope and resource of the row that stands in when read fails */
 	const char *resource;
 	bool needs_sockets; /* reads env->sockets */
+	bool needs_netspaces; /* reads env->netspaces */
 	bool needs_requests; /* reads env->requests */
 	bool needs_tasks; /* reads env->tasks */
 	size_t state_bytes; /* kept over the run, zeroed before open */

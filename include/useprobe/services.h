@@ -9,7 +9,7 @@
 
 /* Which of them some collector of the run asks for. The delay service is cheap and always there. */
 struct up_needs {
-	bool sockets, requests, tasks;
+	bool sockets, netspaces, requests, tasks;
 };
 
 /* Text the reasons in the environment point at. */

@@ -1,15 +1,14 @@
 /* network - interfaces and TCP errors of a network namespace: that of the target's first process, and the host's. Reads
  *   /proc/PID/net/dev: "  eth0: 1234 5 0 0 0 0 0 0 6789 10 ..." bytes packets errs drop fifo frame compressed multicast, then the same sent
- *   /proc/PID/net/snmp, /proc/PID/net/netstat: a line of names above a line of numbers, matched by name
+ *   rtnetlink: the queue in front of each interface (network_queue.c)
+ *   /proc/PID/net/snmp, /proc/PID/net/netstat: TCP as a whole (network_tcp.c)
  *   /sys/class/net/IF/speed: Mbit/s, own namespace only; -1 or unreadable (veth, lo) = not known
  * A veth pair or a bridge has no speed: its utilization is not known, which is not 0. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "useprobe/clock.h"
-#include "useprobe/collector.h"
-#include "useprobe/netfiles.h"
+#include "network_parts.h"
 
 #define LINKS_MAX 32
 
@@ -20,17 +19,15 @@ struct link {
 	struct up_u64 speed_mbit; /* gauge */
 };
 
-struct tcp {
-	struct up_u64 retransmits, sent, timeouts, connect_failures, resets, out_resets, listen_drops, backlog_drops,
-		memory_aborts;
-};
-
 struct raw {
 	const char *label;
 	struct link *links; /* [link_count] */
 	size_t link_count, more;
-	struct tcp tcp;
+	struct network_tcp tcp;
 	bool host;
+	struct up_netspace space; /* when space_state is UP_OK */
+	enum up_state space_state;
+	const char *space_reason;
 };
 
 /* One line of /proc/PID/net/dev; -ENOENT for the two lines of headings. */
@@ -109,41 +106,24 @@ static int read_links(struct up_env *env, struct up_arena *arena, const char *di
 	return cut ? up_fail(env, -EBADMSG, "/%s is cut off", path) : 0;
 }
 
-static int read_tcp(struct up_env *env, struct up_arena *arena, const char *dir, struct tcp *ret)
+/* Without the queues the interfaces are still counted. */
+static void read_space(struct up_env *env, struct up_arena *arena, pid_t pid, struct raw *raw)
 {
-	const struct up_net_field snmp[] = {
-		{ "Tcp", "RetransSegs", &ret->retransmits },
-		{ "Tcp", "OutSegs", &ret->sent },
-		{ "Tcp", "AttemptFails", &ret->connect_failures },
-		{ "Tcp", "EstabResets", &ret->resets },
-		{ "Tcp", "OutRsts", &ret->out_resets },
-	};
-	const struct up_net_field netstat[] = {
-		{ "TcpExt", "TCPTimeouts", &ret->timeouts },
-		{ "TcpExt", "ListenDrops", &ret->listen_drops },
-		{ "TcpExt", "TCPBacklogDrop", &ret->backlog_drops },
-		{ "TcpExt", "TCPAbortOnMemory", &ret->memory_aborts },
-	};
-	char path[64], *text;
-	int r;
+	char reason[192] = "a recorded tree has no queues";
+	const int r = env->netspaces
+			      ? up_netspaces_look(env->netspaces, pid, env->tick, arena, &raw->space, reason, sizeof(reason))
+			      : -EOPNOTSUPP;
 
-	snprintf(path, sizeof(path), "%s/snmp", dir);
-	r = up_source_read(env->source, arena, path, &text, NULL);
-	if (r == 0 && up_net_fields(text, snmp, UP_COUNT(snmp)) < 0)
-		return up_fail(env, -EBADMSG, "/%s: lines of names and values do not match", path);
-	snprintf(path, sizeof(path), "%s/netstat", dir);
-	r = up_source_read(env->source, arena, path, &text, NULL);
-	if (r == 0 && up_net_fields(text, netstat, UP_COUNT(netstat)) < 0)
-		return up_fail(env, -EBADMSG, "/%s: lines of names and values do not match", path);
-	return 0;
+	raw->space_state = r == 0 ? UP_OK : r == -EPERM || r == -EACCES ? UP_DENIED : UP_ABSENT;
+	raw->space_reason = r < 0 ? up_arena_strdup(arena, reason) : NULL;
 }
 
 static int network_read(struct up_env *env, void *state, struct up_arena *arena, void *ret_raw)
 {
 	struct raw raw = { .host = !env->target };
 	char dir[32] = "proc/self/net";
-	pid_t *pids;
-	size_t count;
+	pid_t *pids = NULL;
+	size_t count = 0;
 	int r;
 
 	(void)state;
@@ -155,7 +135,9 @@ static int network_read(struct up_env *env, void *state, struct up_arena *arena,
 	}
 	r = read_links(env, arena, dir, &raw);
 	if (r == 0)
-		r = read_tcp(env, arena, dir, &raw.tcp);
+		r = network_tcp_read(env, arena, dir, &raw.tcp);
+	if (r == 0)
+		read_space(env, arena, env->target ? pids[0] : 0, &raw);
 	raw.label = up_arena_strdup(arena, env->target ? env->target->label : "host");
 	if (r == 0 && !raw.label)
 		r = -ENOSPC;
@@ -172,26 +154,65 @@ static const struct link *find_link(const struct raw *raw, const char *name)
 	return NULL;
 }
 
-static struct up_value grown(const struct up_u64 *prev, struct up_u64 cur)
+/* The queue of interface NAME; NULL when it is not known. */
+static const struct up_link_queue *find_queue(const struct raw *raw, const char *name)
 {
-	return up_delta(prev, cur, "not counted by this kernel");
+	for (size_t i = 0; raw && i < raw->space.queue_count; i++)
+		if (strcmp(raw->space.queues[i].link, name) == 0)
+			return &raw->space.queues[i];
+	return NULL;
 }
 
-static struct up_value per_second(struct up_value value, uint64_t dt_ns)
+/* The same queue in the sample before: one that was replaced counts anew. */
+static const struct up_link_queue *queue_before(const struct raw *p, const struct up_link_queue *like)
 {
-	return up_scaled(value, (double)UP_NS_PER_S, (double)dt_ns, "no time passed");
+	for (size_t i = 0; p && like && i < p->space.queue_count; i++) {
+		const struct up_qdisc *a = &p->space.queues[i].qdisc, *b = &like->qdisc;
+
+		if (a->ifindex == b->ifindex && a->handle == b->handle && strcmp(a->kind, b->kind) == 0)
+			return &p->space.queues[i];
+	}
+	return NULL;
 }
 
-static void add_link(const struct raw *c, const struct link *p, const struct link *l, uint64_t dt_ns, struct up_rows *out)
+static void fill_queue(
+	const struct raw *p, const struct raw *c, const char *name, struct network_queue *ret, struct up_detail *detail)
 {
-	const struct up_value rx = per_second(grown(p ? &p->rx_bytes : NULL, l->rx_bytes), dt_ns);
-	const struct up_value tx = per_second(grown(p ? &p->tx_bytes : NULL, l->tx_bytes), dt_ns);
-	const struct up_value rx_bad =
-		up_plus(grown(p ? &p->rx_errors : NULL, l->rx_errors), grown(p ? &p->rx_dropped : NULL, l->rx_dropped));
-	const struct up_value tx_bad =
-		up_plus(grown(p ? &p->tx_errors : NULL, l->tx_errors), grown(p ? &p->tx_dropped : NULL, l->tx_dropped));
-	struct up_value busier = up_value_ok(rx) && up_value_ok(tx) && tx.number > rx.number ? tx : rx;
+	const struct up_link_queue *queue = find_queue(c, name);
+	const uint64_t window_ns = p && c->space.queues_ns > p->space.queues_ns ? c->space.queues_ns - p->space.queues_ns : 0;
+	struct up_value unknown = up_value_state(c->space_state, c->space_reason);
+
+	if (c->space_state == UP_OK && c->space.queues_error < 0)
+		unknown = up_none(strerror(-c->space.queues_error));
+	else if (c->space_state == UP_OK)
+		unknown = up_none("the interface shows no qdisc");
+	network_queue_fill(queue_before(p, queue), queue, unknown, window_ns, ret, detail);
+}
+
+/* Full duplex: the busier direction is the one that fills. A shaper is a narrower link. */
+static struct up_value utilization_of(const struct link *l, struct up_value rx, struct up_value tx, struct up_value shaped)
+{
+	const struct up_value busier = up_value_ok(rx) && up_value_ok(tx) && tx.number > rx.number ? tx : rx;
+	const struct up_value used = l->speed_mbit.has ? up_scaled(busier, 8, (double)l->speed_mbit.n * 1e6, "speed 0")
+						       : up_none("the link has no known speed");
+
+	if (up_value_ok(shaped) && up_value_ok(used))
+		return used.number > shaped.number ? used : shaped;
+	return l->speed_mbit.has || shaped.state == UP_ABSENT ? used : shaped;
+}
+
+static void add_link(const struct raw *before, const struct raw *c, const struct link *p, const struct link *l, uint64_t dt_ns,
+	struct up_rows *out)
+{
+	const struct up_value rx = network_per_second(network_grown(p ? &p->rx_bytes : NULL, l->rx_bytes), dt_ns);
+	const struct up_value tx = network_per_second(network_grown(p ? &p->tx_bytes : NULL, l->tx_bytes), dt_ns);
+	const struct up_value rx_bad = up_plus(
+		network_grown(p ? &p->rx_errors : NULL, l->rx_errors), network_grown(p ? &p->rx_dropped : NULL, l->rx_dropped));
+	const struct up_value tx_bad = up_plus(
+		network_grown(p ? &p->tx_errors : NULL, l->tx_errors), network_grown(p ? &p->tx_dropped : NULL, l->tx_dropped));
+	const struct up_value bad = up_plus(rx_bad, tx_bad);
 	struct up_detail detail = { 0 };
+	struct network_queue queue;
 
 	up_detail_value(&detail, "rx_bytes_per_s", rx);
 	up_detail_value(&detail, "tx_bytes_per_s", tx);
@@ -199,50 +220,18 @@ static void add_link(const struct raw *c, const struct link *p, const struct lin
 	up_detail_value(&detail, "tx_errors_and_drops", tx_bad);
 	if (l->speed_mbit.has)
 		up_detail_count(&detail, "speed_mbit", l->speed_mbit.n);
+	fill_queue(before, c, l->name, &queue, &detail);
 	up_detail_text(&detail, "of", c->label);
 	up_rows_add(out, &(struct up_row){
 				 .scope = UP_SCOPE_NETNS,
 				 .resource = "network",
 				 .name = l->name,
-				 /* Full duplex: the busier direction is the one that fills. */
-				 .utilization = l->speed_mbit.has ? up_scaled(busier, 8, (double)l->speed_mbit.n * 1e6, "speed 0")
-								  : up_none("the link has no known speed"),
-				 .saturation = up_none("the queue of the qdisc is not read"),
-				 .waiting = up_none("the queue of the qdisc is not read"),
-				 .errors = up_plus(rx_bad, tx_bad),
-				 .method = "net/dev measured",
-				 .detail = detail.text,
-				 .state = p ? UP_OK : UP_FIRST,
-			 });
-}
-
-static void add_tcp(const struct raw *p, const struct raw *c, uint64_t dt_ns, struct up_rows *out)
-{
-	const struct tcp *t = &c->tcp, *b = p ? &p->tcp : NULL;
-	const struct up_value retransmits = grown(b ? &b->retransmits : NULL, t->retransmits);
-	const struct up_value sent = grown(b ? &b->sent : NULL, t->sent);
-	struct up_detail detail = { 0 };
-
-	up_detail_value(&detail, "retransmits", retransmits);
-	up_detail_value(&detail, "segments_per_s", per_second(sent, dt_ns));
-	up_detail_value(&detail, "timeouts", grown(b ? &b->timeouts : NULL, t->timeouts));
-	up_detail_value(&detail, "connect_failures", grown(b ? &b->connect_failures : NULL, t->connect_failures));
-	up_detail_value(&detail, "resets", grown(b ? &b->resets : NULL, t->resets));
-	up_detail_value(&detail, "resets_sent", grown(b ? &b->out_resets : NULL, t->out_resets));
-	up_detail_value(&detail, "listen_drops", grown(b ? &b->listen_drops : NULL, t->listen_drops));
-	up_detail_value(&detail, "backlog_drops", grown(b ? &b->backlog_drops : NULL, t->backlog_drops));
-	up_detail_value(&detail, "memory_aborts", grown(b ? &b->memory_aborts : NULL, t->memory_aborts));
-	up_detail_text(&detail, "of", c->label);
-	up_rows_add(out, &(struct up_row){
-				 .scope = UP_SCOPE_NETNS,
-				 .resource = "network",
-				 .name = "tcp",
-				 .utilization = up_none("TCP as a whole has no capacity"),
-				 .saturation = up_ratio(retransmits, sent, "no segment was sent"),
-				 .saturation_unit = "ratio",
-				 .waiting = up_none("see listen and requests"),
-				 .errors = up_plus(retransmits, grown(b ? &b->listen_drops : NULL, t->listen_drops)),
-				 .method = "net/snmp, net/netstat measured",
+				 .utilization = utilization_of(l, rx, tx, queue.sent_ratio),
+				 .saturation = queue.packets,
+				 .saturation_unit = "packets",
+				 .waiting = up_none("packets are not requests"),
+				 .errors = up_value_ok(queue.drops) ? up_plus(bad, queue.drops) : bad,
+				 .method = c->space_state == UP_OK ? "net/dev, rtnetlink 20 Hz measured" : "net/dev measured",
 				 .detail = detail.text,
 				 .state = p ? UP_OK : UP_FIRST,
 			 });
@@ -253,8 +242,8 @@ static int network_derive(const void *prev, const void *cur, uint64_t dt_ns, str
 	const struct raw *p = prev, *c = cur;
 
 	for (size_t i = 0; i < c->link_count; i++)
-		add_link(c, find_link(p, c->links[i].name), &c->links[i], dt_ns, out);
-	add_tcp(p, c, dt_ns, out);
+		add_link(p, c, find_link(p, c->links[i].name), &c->links[i], dt_ns, out);
+	network_tcp_add(p ? &p->tcp : NULL, &c->tcp, c->label, dt_ns, out);
 	return 0;
 }
 
@@ -264,6 +253,7 @@ const struct up_collector up_collector_network = {
 	.per = UP_PER_TARGET,
 	.scope = UP_SCOPE_NETNS,
 	.resource = "network",
+	.needs_netspaces = true,
 	.raw_bytes = sizeof(struct raw),
 	.read = network_read,
 	.derive = network_derive,
@@ -275,6 +265,7 @@ const struct up_collector up_collector_host_network = {
 	.per = UP_PER_HOST,
 	.scope = UP_SCOPE_NETNS,
 	.resource = "network",
+	.needs_netspaces = true,
 	.raw_bytes = sizeof(struct raw),
 	.read = network_read,
 	.derive = network_derive,

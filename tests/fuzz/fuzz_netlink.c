@@ -4,6 +4,7 @@
 
 #include "useprobe/netfiles.h"
 #include "useprobe/netns.h"
+#include "useprobe/qdisc.h"
 #include "useprobe/sock_diag.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
@@ -14,7 +15,11 @@ static int each(void *ctx, uint16_t type, const void *payload, size_t payload_by
 	struct up_sock sock;
 	struct up_endpoint back;
 
+	struct up_qdisc qdisc;
+
 	(void)ctx, (void)type;
+	if (up_qdisc_parse(payload, payload_bytes, &qdisc) == 0 && !memchr(qdisc.kind, '\0', sizeof(qdisc.kind)))
+		abort();
 	if (up_sock_parse(payload, payload_bytes, &sock) < 0)
 		return 0;
 	/* What is written can be read back. */

@@ -1,0 +1,43 @@
+/* Parts of the network collectors: TCP as a whole, the queue in front of an interface. */
+#ifndef UP_NETWORK_PARTS_H
+#define UP_NETWORK_PARTS_H
+
+#include "useprobe/clock.h"
+#include "useprobe/collector.h"
+#include "useprobe/netspaces.h"
+
+/* Growth of a counter, and growth per second. */
+static inline struct up_value network_grown(const struct up_u64 *prev, struct up_u64 cur)
+{
+	return up_delta(prev, cur, "not counted by this kernel");
+}
+
+static inline struct up_value network_per_second(struct up_value value, uint64_t dt_ns)
+{
+	return up_scaled(value, (double)UP_NS_PER_S, (double)dt_ns, "no time passed");
+}
+
+/* Counters of a namespace. */
+struct network_tcp {
+	struct up_u64 retransmits, sent, timeouts, connect_failures, resets, out_resets, listen_drops, backlog_drops,
+		memory_aborts;
+};
+/* Reads DIR/snmp and DIR/netstat (DIR: "proc/PID/net"). 0, -EBADMSG. */
+int network_tcp_read(struct up_env *env, struct up_arena *arena, const char *dir, struct network_tcp *ret);
+/* The row "tcp" of the namespace LABEL. P NULL: first sample. */
+void network_tcp_add(
+	const struct network_tcp *p, const struct network_tcp *c, const char *label, uint64_t dt_ns, struct up_rows *out);
+
+/* What the queue of an interface did in a window. */
+struct network_queue {
+	struct up_value packets; /* average number queued */
+	struct up_value packets_max;
+	struct up_value drops; /* packets */
+	struct up_value sent_ratio; /* bytes let through / what the shaper lets through; absent without a shaper */
+};
+/* Fills *RET and adds the figures to DETAIL. C NULL: the queue is not known, because of REASON (state UP_ABSENT or UP_DENIED); P NULL:
+ * first sample. WINDOW_NS: time between the polls behind both. */
+void network_queue_fill(const struct up_link_queue *p, const struct up_link_queue *c, struct up_value unknown, uint64_t window_ns,
+	struct network_queue *ret, struct up_detail *detail);
+
+#endif
