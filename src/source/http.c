@@ -79,13 +79,25 @@ static size_t receive(char *data, size_t size, size_t count, void *opaque)
 	return n;
 }
 
-static struct curl_slist *set_options(CURL *curl, const struct up_http_request *request, struct body *body)
+/* Nothing but HTTP, whatever the URL says. libcurl before 7.85 only knows the older option of the same meaning. */
+static bool limit_protocols(CURL *curl, bool allow_file)
+{
+	const CURLoption older = (CURLoption)181; /* CURLOPT_PROTOCOLS, whose name compilers warn about */
+	const long bits = CURLPROTO_HTTP | CURLPROTO_HTTPS | (allow_file ? CURLPROTO_FILE : 0);
+
+	return api.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, allow_file ? "http,https,file" : "http,https") == CURLE_OK ||
+	       api.easy_setopt(curl, older, bits) == CURLE_OK;
+}
+
+/* false when the request cannot be made safe. */
+static bool set_options(CURL *curl, const struct up_http_request *request, struct body *body, struct curl_slist **ret_headers)
 {
 	struct curl_slist *headers = NULL;
 	char line[4096];
 
 	api.easy_setopt(curl, CURLOPT_URL, request->url);
-	api.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, request->allow_file ? "http,https,file" : "http,https");
+	if (!limit_protocols(curl, request->allow_file))
+		return false;
 	api.easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
 	api.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	api.easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
@@ -101,7 +113,8 @@ static struct curl_slist *set_options(CURL *curl, const struct up_http_request *
 		api.easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	}
 	memset(line, 0, sizeof(line));
-	return headers;
+	*ret_headers = headers;
+	return true;
 }
 
 /* curl does not tell a missing socket from one without the right to it. */
@@ -132,7 +145,7 @@ static int error_of(CURLcode code, const struct up_http_request *request, const 
 int up_http_get(const struct up_http_request *request, struct up_http_reply *ret, char *error, size_t error_size)
 {
 	struct body body = { .max = request->max_bytes };
-	struct curl_slist *headers;
+	struct curl_slist *headers = NULL;
 	long status = 0;
 	CURLcode code;
 	CURL *curl;
@@ -144,8 +157,7 @@ int up_http_get(const struct up_http_request *request, struct up_http_reply *ret
 		snprintf(error, error_size, "libcurl is not installed (Debian: libcurl4)");
 		return -ENOSYS;
 	}
-	headers = set_options(curl, request, &body);
-	code = api.easy_perform(curl);
+	code = set_options(curl, request, &body, &headers) ? api.easy_perform(curl) : CURLE_UNKNOWN_OPTION;
 	api.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	r = error_of(code, request, &body);
 	if (r == -EFBIG)
