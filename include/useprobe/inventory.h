@@ -2,15 +2,15 @@
 #ifndef UP_INVENTORY_H
 #define UP_INVENTORY_H
 
-#include "useprobe/container.h"
 #include "useprobe/scan.h"
 #include "useprobe/target.h"
 
 struct up_inventory_item {
 	const char *path; /* below the hierarchy's mount, "/api" */
 	const char *kind; /* "unit", "slice", "cgroup", static */
-	const char *container; /* name of the container it is, NULL = none */
-	size_t processes; /* in the group itself and below */
+	const char *container; /* name of the container or pod it is, NULL = none */
+	size_t own_processes; /* in the group itself */
+	size_t processes; /* with those below */
 	struct up_u64 cpu_quota_us, cpu_period_us; /* quota not there = no limit */
 	struct up_u64 memory_bytes; /* not there = no limit */
 };

@@ -30,10 +30,12 @@ const char *up_controller_name(enum up_controller controller);
 /* One mounted cgroup hierarchy, from /proc/self/mountinfo. */
 struct up_hierarchy {
 	bool v2;
+	bool read_only;
 	bool named; /* v1 "name=systemd": no controllers, but units without accounting live only there */
 	unsigned controllers; /* bit set of 1u << enum up_controller */
 	char mount[512]; /* mount point, "/sys/fs/cgroup/cpu" */
 	char root[1024]; /* directory of the hierarchy that is mounted there (mountinfo field 4), "/" or a container's */
+	char ns[1024]; /* where below the mount the own cgroup namespace begins, when root lies above it ("/.."); "" = not known */
 };
 
 struct up_hierarchies {
@@ -67,10 +69,10 @@ int up_pid_cgroups_main(const struct up_hierarchies *hierarchies, const struct u
 /* Name and start time of a process from /proc/PID/stat (fields 2 and 22; the name may hold blanks, ')' and newlines).
  * NAME may be NULL. 0, -ESRCH, -EBADMSG. */
 #define UP_COMM_MAX 64
-UP_MUST_CHECK int up_pid_stat(const struct up_source *source, struct up_arena *arena, pid_t pid, char name[UP_COMM_MAX],
-	uint64_t *ret_start_ticks);
+UP_MUST_CHECK int up_pid_stat(
+	const struct up_source *source, struct up_arena *arena, pid_t pid, char name[UP_COMM_MAX], uint64_t *ret_start_ticks);
 
-struct up_containers_query; /* useprobe/container.h */
+struct up_relookup; /* a look-up under way in a thread of its own */
 
 enum up_target_kind { UP_TARGET_HOST, UP_TARGET_CGROUP, UP_TARGET_PID };
 
@@ -96,7 +98,7 @@ struct up_target {
 	unsigned long inode; /* of the main directory; another one = recreated */
 	unsigned generation; /* 0 at first, +1 each time the target came back */
 	bool present;
-	struct up_containers_query *query; /* owned; a look-up under way off the tick, NULL = none */
+	struct up_relookup *relookup; /* owned, NULL = none */
 };
 
 struct up_targets {
@@ -134,8 +136,8 @@ struct up_candidates {
 void up_candidates_done(struct up_candidates *candidates);
 /* Adds one, copying the strings; a path that is there already (the same group in another hierarchy) is not added twice.
  * 0 with *ret_added (may be NULL; NULL when it was there or did not fit and was counted), -ENOMEM. */
-UP_MUST_CHECK int up_candidates_add(struct up_candidates *candidates, const char *label, const char *path, int hierarchy, pid_t pid,
-	struct up_candidate **ret_added);
+UP_MUST_CHECK int up_candidates_add(struct up_candidates *candidates, const char *label, const char *path, int hierarchy,
+	pid_t pid, struct up_candidate **ret_added);
 
 /* Looks NAME up class by class; the first class with any match decides. ONLY (may be NULL) restricts it to one class, as named by
  * candidates.how. 0 with >= 1 candidates; -ENOENT with MESSAGE saying what was searched; -ENOMEM.
@@ -162,7 +164,7 @@ enum up_target_change up_target_refresh(struct up_target *target, const struct u
 
 /* Process ids of TARGET with all descendants of its cgroup, ascending, each once: array and count borrowed from ARENA. Processes that
  * this pid namespace does not show are left out. 0, -ENOENT, -EACCES, -EFBIG. */
-UP_MUST_CHECK int up_target_pids(const struct up_target *target, const struct up_source *source, struct up_arena *arena, pid_t **ret_pids,
-	size_t *ret_count);
+UP_MUST_CHECK int up_target_pids(const struct up_target *target, const struct up_source *source, struct up_arena *arena,
+	pid_t **ret_pids, size_t *ret_count);
 
 #endif

@@ -30,7 +30,7 @@ struct field {
 
 /* One mount line as its fields; both formats. */
 struct mount_line {
-	struct field root, point, type, options;
+	struct field root, point, flags, type, options;
 };
 
 static bool next_field(const char **cursor, const char *end, struct field *ret)
@@ -61,7 +61,7 @@ static int split_mountinfo(const char *line, size_t len, struct mount_line *ret)
 		if (!next_field(&cursor, end, &skipped))
 			return -EBADMSG;
 	if (!next_field(&cursor, end, &ret->root) || !next_field(&cursor, end, &ret->point) ||
-		!next_field(&cursor, end, &skipped))
+		!next_field(&cursor, end, &ret->flags))
 		return -EBADMSG;
 	do { /* optional fields up to a lone dash */
 		if (!next_field(&cursor, end, &skipped))
@@ -84,6 +84,7 @@ static int split_mounts(const char *line, size_t len, struct mount_line *ret)
 	if (!next_field(&cursor, end, &skipped) || !next_field(&cursor, end, &ret->point) ||
 		!next_field(&cursor, end, &ret->type) || !next_field(&cursor, end, &ret->options))
 		return -EBADMSG;
+	ret->flags = ret->options;
 	return 0;
 }
 
@@ -118,26 +119,12 @@ static unsigned v1_controllers(const struct field *options, bool *ret_systemd)
 	return bits;
 }
 
-static int count_components(const char *path, bool dots)
-{
-	int count = 0;
-
-	for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
-		const size_t len = strcspn(path, "/");
-
-		if (dots == (len == 2 && path[0] == '.' && path[1] == '.'))
-			count++;
-		path += len;
-	}
-	return count;
-}
-
 /* A mount whose root lies higher shows more: "/.." is above the cgroup namespace's own root. */
 static bool shows_more(const char *root, const char *than)
 {
-	const int up = count_components(root, true) - count_components(than, true);
+	const unsigned up = up_path_count(root, true), than_up = up_path_count(than, true);
 
-	return up ? up > 0 : count_components(root, false) < count_components(than, false);
+	return up != than_up ? up > than_up : up_path_count(root, false) < up_path_count(than, false);
 }
 
 /* Several mounts of one hierarchy (bind mounts, containers): the one that shows most of it stays, of equals the first. */
@@ -174,6 +161,8 @@ static int parse_line(const char *line, size_t len, bool mountinfo, struct up_hi
 		if (!found.controllers && !found.named)
 			return 0;
 	}
+	found.read_only = fields.flags.len >= 2 && memcmp(fields.flags.text, "ro", 2) == 0 &&
+			  (fields.flags.len == 2 || fields.flags.text[2] == ',');
 	/* A mount point or root too long for its field cannot be used; the other mounts can. */
 	if (up_scan_unescape(fields.point.text, fields.point.len, found.mount, sizeof(found.mount)) < 0 ||
 		up_scan_unescape(fields.root.text, fields.root.len, found.root, sizeof(found.root)) < 0)
@@ -185,7 +174,7 @@ static int parse_line(const char *line, size_t len, bool mountinfo, struct up_hi
 	return 0;
 }
 
-static int parse_mounts(const char *text, bool mountinfo, struct up_hierarchies *ret)
+int up_hierarchies_parse(const char *text, bool mountinfo, struct up_hierarchies *ret)
 {
 	const char *line;
 	size_t len;
@@ -207,10 +196,10 @@ static int read_mounts(const struct up_source *source, struct up_arena *arena, s
 	int r = up_source_read(source, arena, "/proc/self/mountinfo", &text, NULL);
 
 	if (r == 0)
-		return parse_mounts(text, true, ret);
+		return up_hierarchies_parse(text, true, ret);
 	for (size_t i = 0; i < UP_COUNT(plain) && r == -ENOENT; i++)
 		if ((r = up_source_read(source, arena, plain[i], &text, NULL)) == 0)
-			return parse_mounts(text, false, ret);
+			return up_hierarchies_parse(text, false, ret);
 	return r;
 }
 
@@ -274,6 +263,7 @@ int up_hierarchies_read(const struct up_source *source, struct up_arena *arena, 
 		found.items[found.v2].controllers = (v2 | core) & ~v1 & ((1u << UP_CTL_COUNT) - 1);
 	}
 	assign_owners(&found);
+	up_namespace_find(source, arena, &found);
 	*ret = found;
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "useprobe/container.h"
 #include "useprobe/scan.h"
 
 /* v1 writes "no limit" as the largest page-aligned number. */
@@ -73,45 +74,93 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct up_inventory_item *)a)->path, ((const struct up_inventory_item *)b)->path);
 }
 
-/* The container whose id stands in the directory's name. */
-static const char *container_of(struct up_arena *arena, const struct up_containers *containers, const char *path)
+/* The container or pod whose id stands in the directory's name. */
+static const char *container_of(
+	struct up_arena *arena, const struct up_containers *containers, const struct up_kube_names *kube, const char *path)
 {
 	const char *base = up_path_base(path);
+	char own[UP_PATH_MAX];
 
-	for (size_t i = 0; i < containers->count; i++)
-		if (strstr(base, containers->items[i].id))
-			return up_arena_strdup(arena, containers->items[i].name);
-	return NULL;
+	for (size_t i = 0; i < containers->count; i++) {
+		snprintf(own, sizeof(own), "%s", base);
+		/* A monitor has the id in its name too, and is not the container. */
+		if (strstr(base, containers->items[i].id) && up_container_cut_path(own, containers->items[i].id))
+			return *containers->items[i].name ? up_arena_strdup(arena, containers->items[i].name) : NULL;
+	}
+	return up_kube_name_of(kube, base);
+}
+
+/* Processes in the directory itself, of the first hierarchy in which it has any: on v1 a group may hold them in one alone. */
+static size_t own_processes(
+	const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies, const char *path)
+{
+	int order[UP_HIERARCHIES_MAX];
+	const size_t hierarchy_count = up_hierarchies_order(hierarchies, order);
+	size_t count = 0;
+
+	for (size_t i = 0; i < hierarchy_count && count == 0; i++) {
+		char dir[UP_PATH_MAX];
+		pid_t *pids;
+
+		if (!up_path_join(hierarchies->items[order[i]].mount, path, dir, sizeof(dir)) ||
+			up_dir_pids(source, arena, dir, false, &pids, &count) < 0)
+			count = 0;
+	}
+	return count;
+}
+
+/* A group has the processes of all below it. */
+static void add_to_ancestors(const struct up_tree *tree, struct up_inventory_item *items, size_t i)
+{
+	char path[UP_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", tree->items[i].path);
+	for (; up_path_strip(path, 1) && path[1];) {
+		const long at = up_tree_find(tree, path);
+
+		if (at >= 0)
+			items[at].processes += items[i].own_processes;
+	}
+}
+
+static int fill(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies,
+	const struct up_containers *containers, const struct up_tree *tree, struct up_inventory_item *items)
+{
+	struct up_kube_names kube;
+	const int r = up_kube_names_read(source, arena, &kube);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < tree->count; i++) {
+		const size_t mark = arena->used_bytes;
+
+		items[i] = (struct up_inventory_item){ .path = tree->items[i].path, .kind = kind_of(tree->items[i].path) };
+		read_limits(source, arena, hierarchies, &items[i]);
+		items[i].own_processes = own_processes(source, arena, hierarchies, items[i].path);
+		items[i].processes = items[i].own_processes;
+		/* The texts of this group are not needed again; 10,000 groups would fill the arena. */
+		arena->used_bytes = mark;
+		items[i].container = container_of(arena, containers, &kube, items[i].path);
+	}
+	for (size_t i = 0; i < tree->count; i++)
+		if (items[i].own_processes)
+			add_to_ancestors(tree, items, i);
+	return 0;
 }
 
 int up_inventory_read(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies,
 	struct up_inventory_item **ret, size_t *ret_count)
 {
-	struct up_containers *containers = calloc(1, sizeof(*containers));
+	struct up_containers containers;
 	struct up_inventory_item *items = NULL;
 	struct up_tree tree = { 0 };
-	int r = containers ? up_tree_read(source, arena, hierarchies, &tree) : -ENOMEM;
+	int r = up_containers_list(source, arena, UP_CONTAINER_TIMEOUT_MS, &containers);
 
-	if (r == 0 && !source->recorded)
-		r = up_containers_find(NULL, UP_CONTAINER_TIMEOUT_MS, containers);
+	if (r == 0)
+		r = up_tree_read(source, arena, hierarchies, &tree);
 	if (r == 0) {
 		items = up_arena_alloc(arena, tree.count * sizeof(*items) + 1);
-		r = items ? 0 : -ENOSPC;
-	}
-	for (size_t i = 0; r == 0 && i < tree.count; i++) {
-		const struct up_tree_node *node = &tree.items[i];
-		const size_t mark = arena->used_bytes;
-		char dir[UP_PATH_MAX];
-		pid_t *pids;
-
-		items[i] = (struct up_inventory_item){ .path = node->path, .kind = kind_of(node->path) };
-		read_limits(source, arena, hierarchies, &items[i]);
-		if (!up_path_join(hierarchies->items[node->hierarchy].mount, node->path, dir, sizeof(dir)) ||
-			up_dir_pids(source, arena, dir, true, &pids, &items[i].processes) < 0)
-			items[i].processes = 0;
-		/* The texts of this group are not needed again; 10,000 groups would fill the arena. */
-		arena->used_bytes = mark;
-		items[i].container = container_of(arena, containers, node->path);
+		r = items ? fill(source, arena, hierarchies, &containers, &tree, items) : -ENOSPC;
 	}
 	if (r == 0) {
 		qsort(items, tree.count, sizeof(*items), by_path);
@@ -119,6 +168,6 @@ int up_inventory_read(const struct up_source *source, struct up_arena *arena, co
 		*ret_count = tree.count;
 	}
 	up_tree_done(&tree);
-	free(containers);
+	up_containers_done(&containers);
 	return r;
 }

@@ -8,12 +8,18 @@
 
 #include "useprobe/scan.h"
 
-/* Path below the mount of HIERARCHY, NULL when the mount does not show it. */
-static const char *below_mount(const struct up_hierarchy *hierarchy, const char *path)
+/* Path below the mount of HIERARCHY, borrowed from PATH or ARENA; NULL when the mount does not show it. */
+static const char *below_mount(struct up_arena *arena, const struct up_hierarchy *hierarchy, const char *path)
 {
 	const char *below = up_path_below(hierarchy->root, path);
+	char resolved[UP_PATH_MAX];
 
-	return below && !up_path_leaves(below) ? below : NULL;
+	if (below && !up_path_leaves(below))
+		return below;
+	/* The mount begins above the namespace's root: both are known below the mount only through where that root is. */
+	if (!*hierarchy->ns || !up_path_resolve(hierarchy->ns, path, resolved, sizeof(resolved)))
+		return NULL;
+	return up_arena_strdup(arena, resolved);
 }
 
 static bool has_word(const char *list, size_t len, const char *word)
@@ -57,7 +63,6 @@ static int parse_line(const char *line, size_t len, struct up_arena *arena, cons
 {
 	const char *cursor = line, *list, *colon;
 	uint64_t id;
-	char *path;
 	int h;
 
 	if (up_scan_u64(&cursor, &id) < 0 || *cursor != ':')
@@ -69,14 +74,11 @@ static int parse_line(const char *line, size_t len, struct up_arena *arena, cons
 	h = hierarchy_of(hierarchies, list, (size_t)(colon - list));
 	if (h < 0)
 		return 0;
-	path = up_arena_strndup(arena, colon + 1, len - (size_t)(colon + 1 - line));
-	if (!path)
-		return -ENOMEM;
-	ret->path[h] = below_mount(&hierarchies->items[h], path);
-	return 0;
+	ret->path[h] = up_arena_strndup(arena, colon + 1, len - (size_t)(colon + 1 - line));
+	return ret->path[h] ? 0 : -ENOMEM;
 }
 
-int up_pid_cgroups_parse(const char *text, struct up_arena *arena, const struct up_hierarchies *hierarchies,
+int up_pid_cgroups_raw(const char *text, struct up_arena *arena, const struct up_hierarchies *hierarchies,
 	struct up_pid_cgroups *ret, bool *ret_cut)
 {
 	struct up_pid_cgroups found = { 0 };
@@ -97,6 +99,21 @@ int up_pid_cgroups_parse(const char *text, struct up_arena *arena, const struct 
 	}
 	*ret = found;
 	*ret_cut = cut;
+	return 0;
+}
+
+int up_pid_cgroups_parse(const char *text, struct up_arena *arena, const struct up_hierarchies *hierarchies,
+	struct up_pid_cgroups *ret, bool *ret_cut)
+{
+	struct up_pid_cgroups found;
+	const int r = up_pid_cgroups_raw(text, arena, hierarchies, &found, ret_cut);
+
+	if (r < 0)
+		return r;
+	for (size_t h = 0; h < hierarchies->count; h++)
+		if (found.path[h])
+			found.path[h] = below_mount(arena, &hierarchies->items[h], found.path[h]);
+	*ret = found;
 	return 0;
 }
 

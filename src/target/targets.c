@@ -19,12 +19,12 @@ void up_targets_done(struct up_targets *targets)
 {
 	for (size_t i = 0; i < targets->count; i++) {
 		up_cgroup_done(&targets->items[i].cgroup);
-		up_containers_query_free(targets->items[i].query);
+		up_relookup_free(targets->items[i].relookup);
 	}
 	targets->count = 0;
 }
 
-static bool dir_in(const struct up_target *target, int h, unsigned up, char *ret, size_t size)
+bool up_target_dir_in(const struct up_target *target, int h, unsigned up, char *ret, size_t size)
 {
 	char path[UP_PATH_MAX];
 
@@ -39,7 +39,7 @@ bool up_target_dir(
 {
 	const int h = target->hierarchies->owner[controller];
 
-	if (!dir_in(target, h, up, ret, size))
+	if (!up_target_dir_in(target, h, up, ret, size))
 		return false;
 	if (ret_v2)
 		*ret_v2 = target->hierarchies->items[h].v2;
@@ -48,7 +48,7 @@ bool up_target_dir(
 
 bool up_target_v2_dir(const struct up_target *target, unsigned up, char *ret, size_t size)
 {
-	return dir_in(target, target->hierarchies->v2, up, ret, size);
+	return up_target_dir_in(target, target->hierarchies->v2, up, ret, size);
 }
 
 /* Path below the hierarchy's own root; above a cgroup namespace it has no name, so that the mount's top is "/". */
@@ -104,11 +104,10 @@ static void read_ids(struct up_target *target, const struct up_source *source)
 
 	target->v2_id = up_target_v2_dir(target, 0, dir, sizeof(dir)) ? cgroup_id(source, dir) : 0;
 	target->cpu_id = up_target_dir(target, UP_CTL_CPU, 0, dir, sizeof(dir), NULL) ? cgroup_id(source, dir) : 0;
-	target->inode = dir_in(target, target->main, 0, dir, sizeof(dir)) ? up_source_inode(source, dir) : 0;
+	target->inode = up_target_dir_in(target, target->main, 0, dir, sizeof(dir)) ? up_source_inode(source, dir) : 0;
 }
 
-/* Makes TARGET stand for the candidate. 0, -ENOENT when it vanished meanwhile, -ENAMETOOLONG, -ENOMEM. */
-static int bind(struct up_target *target, const struct up_source *source, struct up_arena *arena,
+int up_target_bind(struct up_target *target, const struct up_source *source, struct up_arena *arena,
 	const struct up_candidate *candidate, const char *how)
 {
 	struct up_cgroup cgroup;
@@ -131,7 +130,7 @@ static int bind(struct up_target *target, const struct up_source *source, struct
 
 static void say_candidates(const struct up_candidates *candidates, const char *name, char *message, size_t size)
 {
-	char quoted[512];
+	char quoted[2 * UP_PATH_MAX];
 
 	message[0] = '\0';
 	up_message_add(message, size,
@@ -180,7 +179,7 @@ static int add_candidate(struct up_targets *targets, const struct up_source *sou
 	}
 	target = prepare(targets, name, UP_TARGET_CGROUP);
 	snprintf(target->lookup, sizeof(target->lookup), "%s", candidate->container_name);
-	r = bind(target, source, arena, candidate, how);
+	r = up_target_bind(target, source, arena, candidate, how);
 	if (r < 0) {
 		up_cgroup_done(&target->cgroup);
 		snprintf(message, size, "'%s': %s", up_message_quote(name, quoted, sizeof(quoted)),
@@ -298,92 +297,4 @@ int up_targets_add_pid(struct up_targets *targets, const struct up_source *sourc
 	}
 	targets->count++;
 	return 0;
-}
-
-static bool still_there(const struct up_target *target, const struct up_source *source, struct up_arena *arena)
-{
-	char dir[UP_PATH_MAX];
-	uint64_t start_ticks;
-
-	if (target->kind == UP_TARGET_PID)
-		return up_pid_stat(source, arena, target->pid, NULL, &start_ticks) == 0 && start_ticks == target->pid_start_ticks;
-	return dir_in(target, target->main, 0, dir, sizeof(dir)) && up_source_is_dir(source, dir);
-}
-
-/* Whether the directory is another one than before. Frames of a recorded tree are different files anyway. */
-static bool made_again(const struct up_target *target, const struct up_source *source)
-{
-	char dir[UP_PATH_MAX];
-
-	return !source->recorded && target->kind == UP_TARGET_CGROUP && dir_in(target, target->main, 0, dir, sizeof(dir)) &&
-	       up_source_inode(source, dir) != target->inode;
-}
-
-/* Takes the only candidate. true when there was exactly one and it is still there. */
-static bool take_only(struct up_target *target, const struct up_source *source, struct up_arena *arena,
-	struct up_candidates *candidates, const char *how)
-{
-	const bool found =
-		candidates->count + candidates->more == 1 && bind(target, source, arena, &candidates->items[0], how) == 0;
-
-	up_candidates_done(candidates);
-	return found;
-}
-
-/* Asks the container daemons in a thread; the answer is taken at a later tick, so a daemon that hangs delays nothing. */
-static bool find_container_again(
-	struct up_target *target, const struct up_source *source, struct up_arena *arena, const char *name)
-{
-	const struct up_containers *containers = target->query ? up_containers_query_poll(target->query) : NULL;
-	struct up_candidates candidates = { 0 };
-	bool found = false;
-
-	if (containers) {
-		if (up_lookup_containers(source, arena, target->hierarchies, containers, &candidates) == 0)
-			found = take_only(target, source, arena, &candidates, UP_HOW_CONTAINER);
-		else
-			up_candidates_done(&candidates);
-		up_containers_query_free(target->query);
-		target->query = NULL;
-	}
-	if (!found && !target->query && up_containers_query_start(name, UP_CONTAINER_TIMEOUT_MS, &target->query) < 0)
-		target->query = NULL;
-	return found;
-}
-
-/* Looks the name up again, in the class that found it the first time. true when exactly one came back. */
-static bool find_again(struct up_target *target, const struct up_source *source, struct up_arena *arena)
-{
-	struct up_candidates candidates;
-	char message[8];
-	const char *name = target->lookup[0] ? target->lookup : target->name;
-
-	if (target->how && strcmp(target->how, UP_HOW_CONTAINER) == 0)
-		return find_container_again(target, source, arena, name);
-	/* A name that never was found (--wait) may become anything, a container too. */
-	if (!target->how && !source->recorded && !strchr(name, '/') && find_container_again(target, source, arena, name))
-		return true;
-	if (up_lookup(source, arena, target->hierarchies, name, target->how ? target->how : UP_HOW_NO_DAEMON, &candidates,
-		    message, sizeof(message)) < 0)
-		return false;
-	return take_only(target, source, arena, &candidates, candidates.how);
-}
-
-enum up_target_change up_target_refresh(struct up_target *target, const struct up_source *source, struct up_arena *arena)
-{
-	const bool was_found = target->how != NULL;
-
-	if (target->kind == UP_TARGET_HOST)
-		return UP_TARGET_SAME;
-	if (target->present && still_there(target, source, arena) && !made_again(target, source))
-		return UP_TARGET_SAME;
-	if (target->kind == UP_TARGET_CGROUP && find_again(target, source, arena)) {
-		target->generation += was_found;
-		return UP_TARGET_BACK;
-	}
-	if (!target->present)
-		return UP_TARGET_SAME;
-	target->present = false;
-	target->v2_id = target->cpu_id = 0;
-	return UP_TARGET_GONE;
 }

@@ -73,7 +73,7 @@ static uint32_t hash(const char *text)
 }
 
 /* Slot of PATH, or the free one where it belongs. */
-static uint32_t *find_slot(struct up_tree *tree, const char *path)
+static uint32_t *find_slot(const struct up_tree *tree, const char *path)
 {
 	size_t at = hash(path) & (tree->slot_count - 1);
 
@@ -179,6 +179,11 @@ int up_tree_read(
 	}
 	*ret = tree;
 	return 0;
+}
+
+long up_tree_find(const struct up_tree *tree, const char *path)
+{
+	return tree->slot_count ? (long)*find_slot(tree, path) - 1 : -1;
 }
 
 void up_tree_done(struct up_tree *tree)

@@ -48,8 +48,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	scan_text(text);
-	if (up_containers_parse(text, size, NULL, &containers) == 0 && containers.count > UP_CONTAINERS_MAX)
+	if (up_containers_parse(text, size, 0, &containers) < 0)
+		containers.error[0] = '\0'; /* refused, as most bytes are */
+	if (up_containers_parse_storage(text, size, &containers) == 0 && containers.count > UP_CONTAINERS_MAX)
 		abort();
+	up_containers_done(&containers);
 	if (up_container_parse_pid(text, size, &pid) == 0 && pid < 0)
 		abort();
 	free(text);

@@ -242,6 +242,7 @@ static void mount_roots(void **state)
 		{ "host's mount in a namespace", "/../..", "2:cpu:/../../user.slice\n", "/user.slice" },
 		{ "own path there has no name", "/../..", "2:cpu:/\n", "not visible" },
 		{ "above the mount", "/..", "2:cpu:/../../a\n", "not visible" },
+		{ "namespace's own root, place unknown", "/..", "2:cpu:/a\n", "not visible" },
 	};
 
 	(void)state;
@@ -257,6 +258,33 @@ static void mount_roots(void **state)
 			fail_msg("%s: %s", cases[i].why, path_of(&tree, &found, UP_CTL_CPU, cases[i].line));
 		tree_done(&tree);
 	}
+}
+
+/* A container with the host's mounts: where its namespace begins below the mount was found, so relative paths have a place. */
+static void above_the_namespace(void **state)
+{
+	static const struct {
+		const char *why, *line, *want;
+	} cases[] = {
+		{ "own group", "2:cpu:/\n", "/system.slice/docker-abc.scope" },
+		{ "child", "2:cpu:/x\n", "/system.slice/docker-abc.scope/x" },
+		{ "neighbour", "2:cpu:/../api.service\n", "/system.slice/api.service" },
+		{ "elsewhere", "2:cpu:/../../user.slice/a\n", "/user.slice/a" },
+		{ "the top", "2:cpu:/../..\n", "/" },
+		{ "above the top", "2:cpu:/../../..\n", "not visible" },
+	};
+	struct tree tree;
+	struct up_hierarchies found;
+
+	(void)state;
+	tree_init(&tree);
+	read_from(&tree, "396 394 0:21 /../.. " CG "/cpu ro - cgroup cgroup rw,cpu\n", &found);
+	assert_string_equal(found.items[0].ns, ""); /* who reads a recorded tree is not in it */
+	snprintf(found.items[0].ns, sizeof(found.items[0].ns), "/system.slice/docker-abc.scope");
+	for (size_t i = 0; i < UP_COUNT(cases); i++)
+		if (strcmp(path_of(&tree, &found, UP_CTL_CPU, cases[i].line), cases[i].want) != 0)
+			fail_msg("%s: %s", cases[i].why, path_of(&tree, &found, UP_CTL_CPU, cases[i].line));
+	tree_done(&tree);
 }
 
 static void process_stat(void **state)
@@ -304,6 +332,7 @@ int main(void)
 		cmocka_unit_test(cut_mountinfo),
 		cmocka_unit_test(process_lines),
 		cmocka_unit_test(mount_roots),
+		cmocka_unit_test(above_the_namespace),
 		cmocka_unit_test(process_stat),
 	};
 

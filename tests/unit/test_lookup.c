@@ -179,6 +179,50 @@ static void odd_names(void **state)
 	stop(&m);
 }
 
+/* A private cgroup namespace: the own group is the mount's top, names of the host's are not to be had. */
+static void in_a_namespace(void **state)
+{
+	static const char *const mounts[] = { "31 20 0:27 / " CG " ro,nosuid - cgroup2 cgroup rw,nsdelegate\n",
+		"31 20 0:27 / " CG " rw,nosuid - cgroup2 cgroup rw,nsdelegate\n" };
+
+	(void)state;
+	for (size_t i = 0; i < UP_COUNT(mounts); i++) {
+		struct machine m;
+
+		start(&m, mounts[i]);
+		tree_cgroup(&m.tree, CG, "1\n");
+		if (i == 1)
+			tree_file(&m.tree, CG "/cgroup.events", "populated 1\nfrozen 0\n");
+		tree_process(&m.tree, 1, "server", 1, "0::/\n");
+		expect(&m, "/", "relative path", "/");
+		expect(&m, "server", "process name", "/"); /* the container's own group, not the machine */
+		expect_none(&m, "api", "'api' is not visible from this cgroup namespace");
+		stop(&m);
+	}
+}
+
+/* Other reasons why something is there and not found. */
+static void hidden(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	start(&m,
+		"31 20 0:27 / " CG " rw - cgroup2 cgroup rw\n24 30 0:22 / /proc rw,relatime - proc proc rw,hidepid=invisible\n");
+	expect_none(&m, "api", "hidepid");
+	stop(&m);
+	start(&m, "31 20 0:27 / " CG " rw - cgroup2 cgroup rw\n24 30 0:22 / /proc rw,relatime - proc proc rw,hidepid=0\n");
+	assert_int_equal(look(&m, "api"), -ENOENT);
+	assert_null(strstr(m.message, "hidepid"));
+	assert_null(strstr(m.message, "not visible"));
+	stop(&m);
+	start(&m, "396 394 0:21 /docker/abc " CG "/cpu ro,nosuid - cgroup cgroup rw,cpu\n");
+	tree_process(&m.tree, 7, "outside", 1, "2:cpu:/other\n");
+	expect_none(&m, "api", "'api' is not visible from this");
+	expect_none(&m, "outside", "--pid 7");
+	stop(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +230,8 @@ int main(void)
 		cmocka_unit_test(escapes),
 		cmocka_unit_test(several_and_none),
 		cmocka_unit_test(odd_names),
+		cmocka_unit_test(in_a_namespace),
+		cmocka_unit_test(hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Targets: one name in every hierarchy, ancestors, processes, restarts. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "tree_helper.h"
 #include "useprobe/target.h"
@@ -288,6 +289,81 @@ static void made_again(void **state)
 	stop(&m);
 }
 
+/* Refreshes until CHANGE; a thread looks, so it takes a moment. How many ticks it took, 0 = never. */
+static int refresh_until(struct machine *machine, enum up_target_change change)
+{
+	for (int i = 1; i < 500; i++) {
+		if (up_target_refresh(&machine->targets.items[0], &machine->tree.source, &machine->tree.arena) == change)
+			return i;
+		usleep(10000);
+	}
+	return 0;
+}
+
+/* On the live machine the long searches run in a thread: a tick never waits for one. */
+static void found_by_the_thread(void **state)
+{
+	struct machine m;
+	struct up_target *target = &m.targets.items[0];
+
+	(void)state;
+	start(&m, v2_mounts);
+	tree_cgroup(&m.tree, CG "/system.slice/api.service", "");
+	assert_int_equal(add(&m, "api", false), 0);
+	m.tree.source.recorded = false;
+	/* Two others of the name, both there before the thread starts: nobody can say which is meant. */
+	tree_cgroup(&m.tree, CG "/a.slice/api.service", "");
+	tree_cgroup(&m.tree, CG "/b.slice/api.service", "");
+	tree_remove(&m.tree, CG "/system.slice/api.service");
+	assert_int_equal(up_target_refresh(target, &m.tree.source, &m.tree.arena), UP_TARGET_GONE);
+	assert_int_equal(up_target_refresh(target, &m.tree.source, &m.tree.arena), UP_TARGET_SAME);
+	usleep(200000);
+	assert_int_equal(up_target_refresh(target, &m.tree.source, &m.tree.arena), UP_TARGET_SAME);
+	tree_remove(&m.tree, CG "/a.slice/api.service");
+	assert_true(refresh_until(&m, UP_TARGET_BACK) > 0);
+	assert_string_equal(target->label, "/b.slice/api.service");
+	assert_null(target->relookup);
+	/* Gone again, and back at its place before the thread has looked: the tick sees that itself, and the thread is let go. */
+	tree_remove(&m.tree, CG "/b.slice/api.service");
+	assert_int_equal(up_target_refresh(target, &m.tree.source, &m.tree.arena), UP_TARGET_GONE);
+	tree_cgroup(&m.tree, CG "/b.slice/api.service", "");
+	assert_int_equal(up_target_refresh(target, &m.tree.source, &m.tree.arena), UP_TARGET_BACK);
+	for (int i = 0; i < 500 && target->relookup; i++) {
+		assert_int_equal(up_target_refresh(target, &m.tree.source, &m.tree.arena), UP_TARGET_SAME);
+		usleep(10000);
+	}
+	assert_null(target->relookup);
+	/* A third time, while that thread may be ending. */
+	tree_remove(&m.tree, CG "/b.slice/api.service");
+	assert_int_equal(up_target_refresh(target, &m.tree.source, &m.tree.arena), UP_TARGET_GONE);
+	tree_cgroup(&m.tree, CG "/c.slice/api.service", "");
+	assert_true(refresh_until(&m, UP_TARGET_BACK) > 0);
+	assert_int_equal(target->generation, 3);
+	stop(&m);
+}
+
+static void waited_for_live(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	start(&m, v2_mounts);
+	m.tree.source.recorded = false;
+	/* A name that no process or container on the machine that runs this can have. */
+	assert_int_equal(add(&m, "useprobe-test-nobody", true), 0);
+	assert_int_equal(up_target_refresh(&m.targets.items[0], &m.tree.source, &m.tree.arena), UP_TARGET_SAME);
+	tree_cgroup(&m.tree, CG "/deep/useprobe-test-nobody", "");
+	assert_true(refresh_until(&m, UP_TARGET_BACK) > 0);
+	assert_string_equal(m.targets.items[0].label, "/deep/useprobe-test-nobody");
+	stop(&m);
+	/* Ending while the thread looks. */
+	start(&m, v2_mounts);
+	m.tree.source.recorded = false;
+	assert_int_equal(add(&m, "useprobe-test-nobody", true), 0);
+	assert_int_equal(up_target_refresh(&m.targets.items[0], &m.tree.source, &m.tree.arena), UP_TARGET_SAME);
+	stop(&m);
+}
+
 static void waited_for(void **state)
 {
 	struct machine m;
@@ -363,7 +439,9 @@ int main(void)
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(gone_and_back),
 		cmocka_unit_test(made_again),
+		cmocka_unit_test(found_by_the_thread),
 		cmocka_unit_test(waited_for),
+		cmocka_unit_test(waited_for_live),
 		cmocka_unit_test(process_target),
 		cmocka_unit_test(without_cgroups),
 	};
