@@ -20,7 +20,7 @@ _useprobe() {
 			return
 		fi
 	done
-	case ${COMP_WORDS[1]} in report | latency | replay | list | doctor | mark) command=${COMP_WORDS[1]} ;; esac
+	case ${COMP_WORDS[1]} in report | latency | compare | replay | list | doctor | mark) command=${COMP_WORDS[1]} ;; esac
 	case $prev in
 	-c | --cgroup | --focus) COMPREPLY=($(compgen -W "$(_useprobe_cgroups | sort -u)" -- "$cur")); return ;;
 	-p | --pid) COMPREPLY=($(compgen -W "$(cd /proc && printf '%s\n' [0-9]*)" -- "$cur")); return ;;
@@ -33,7 +33,7 @@ _useprobe() {
 		return
 	fi
 	case $command in
-	run) [ "$COMP_CWORD" -gt 1 ] || COMPREPLY=($(compgen -W $'run\nreport\nlatency\nreplay\ndoctor\nmark' -- "$cur")) ;;
+	run) [ "$COMP_CWORD" -gt 1 ] || COMPREPLY=($(compgen -W $'run\nreport\nlatency\ncompare\nreplay\nlist\ndoctor\nmark' -- "$cur")) ;;
 	replay) COMPREPLY=($(compgen -f -X '!*.csv' -- "$cur") $(compgen -d -- "$cur")) ;;
 	mark) ;;
 	*) COMPREPLY=($(compgen -f -- "$cur")) ;;

@@ -12,6 +12,7 @@ static const struct {
 	{ "run", up_cli_run },
 	{ "latency", up_cli_latency },
 	{ "report", up_cli_report },
+	{ "compare", up_cli_compare },
 	{ "replay", up_cli_replay },
 	{ "mark", up_cli_mark },
 	{ "list", up_cli_list },

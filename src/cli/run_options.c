@@ -12,7 +12,7 @@ static const char help[] =
 	"useprobe - utilization, saturation and errors of every resource a load test leans on\n"
 	"\n"
 	"  useprobe [run] [-c NAME]... [-p PID] [options] [-- COMMAND ...]\n"
-	"  useprobe latency|report|replay|list|doctor|mark ...    (each has its own --help)\n"
+	"  useprobe latency|report|compare|replay|list|doctor|mark ...    (each has its own --help)\n"
 	"\n"
 	"What to watch\n"
 	"  -c, --cgroup NAME      a cgroup path, systemd unit, container or compose service, pod, or command (repeatable)\n"
