@@ -55,16 +55,24 @@ struct inet_bind_bucket {
 
 struct inet_connection_sock {
 	struct inet_bind_bucket *icsk_bind_hash;
+	struct {
+		__u32 lrcvtime; /* jiffies of the last data */
+	} icsk_ack;
 };
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 rcv_nxt;
 	__u32 copied_seq;
+	__u32 rcv_wup; /* rcv_nxt as of our last acknowledgement */
+	__u32 snd_una; /* first byte not acknowledged */
+	__u32 lsndtime; /* jiffies of our last data */
+	__u32 data_segs_in, data_segs_out;
 	__u32 write_seq, snd_nxt; /* end of what was written, of what was sent */
 	__u32 packets_out, mss_cache;
 	__u8 nonagle : 4;
 	__u64 tcp_wstamp_ns; /* when our last segment left, ktime_get_ns() */
+	__u64 delivered_mstamp; /* us: when the peer last acknowledged more */
 };
 
 struct file;
@@ -74,6 +82,11 @@ struct bpf_iter__task_file {
 	struct task_struct *task;
 	__u32 fd;
 	struct file *file;
+};
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
 };
 
 #pragma clang attribute pop

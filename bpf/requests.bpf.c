@@ -3,7 +3,7 @@
  * written. The moments come from the tracepoints sk_data_ready (6.1), sock_recv_length and sock_send_length (6.3), or on older kernels
  * from the functions behind them (fentry and fexit, sk_storage from 5.11); user space loads one set. Connections come and go with
  * inet_sock_set_state (4.16). */
-#include "peers.bpf.h"
+#include "look.bpf.h"
 
 #include <bpf/bpf_tracing.h>
 
@@ -244,5 +244,27 @@ int up_req_adopt(struct bpf_iter__task_file *ctx)
 		return 0;
 	if (find_server(sk) || target_of(sk, task) >= 0)
 		conn_get(sk, task, false, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Every connection of the namespace of who made the iterator; the kernel holds each one's lock meanwhile (5.16). */
+SEC("iter/tcp")
+int up_req_look(struct bpf_iter__tcp *ctx)
+{
+	const __u64 now = bpf_ktime_get_ns();
+	struct sock_common *common = ctx->sk_common;
+	struct up_req_count *count;
+	struct tcp_sock *tp;
+	struct conn *conn;
+
+	if (!common || (common->skc_state != TCP_ESTABLISHED && common->skc_state != TCP_CLOSE_WAIT))
+		return 0;
+	tp = (struct tcp_sock *)bpf_skc_to_tcp_sock(common);
+	if (!tp)
+		return 0;
+	conn = conn_get((struct sock *)tp, NULL, false, now);
+	count = conn ? count_of(conn) : NULL;
+	if (count && conn->kind < KIND_HTTP2)
+		look_at(conn, count, tp, now);
 	return 0;
 }

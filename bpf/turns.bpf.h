@@ -26,8 +26,10 @@ struct conn {
 	__u64 connect_ns; /* client: the attempt began */
 	__u32 slot, generation; /* of the tables its role was decided by */
 	__u32 calls; /* server: reads, client: writes of the turn */
+	__u32 zero;
+	__u32 look_received, look_written; /* rcv_nxt and write_seq at the last look */
 	__u8 role, kind, sniffs, pushes;
-	__u8 is_open, is_tls, zero[6];
+	__u8 is_open, is_tls, looks, look_busy; /* looks: since anything moved */
 };
 
 struct {

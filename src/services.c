@@ -1,5 +1,9 @@
 #include "useprobe/services.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "useprobe/clock.h"
 #include "useprobe/delay.h"
 #include "useprobe/netspaces.h"
@@ -12,11 +16,20 @@
 /* Without these programs the rows of requests say why; the rest of the run goes on. */
 static void start_requests(struct up_services *services, struct up_env *env)
 {
+	enum up_requests_by by;
+
 	/* What is attached should know the listeners from its first event on. */
 	if (env->sockets)
 		up_sockets_wait(env->sockets, FIRST_SEARCH_NS);
-	env->requests_error = up_requests_new(env->source, env->targets, env->sockets, &env->requests, services->requests_reason,
-		sizeof(services->requests_reason));
+	/* For tests of the fall-backs, and to compare them with the best. */
+	if (up_requests_by_parse(getenv("USEPROBE_REQUESTS"), &by) < 0) {
+		snprintf(services->requests_reason, sizeof(services->requests_reason),
+			"USEPROBE_REQUESTS is neither events nor looks");
+		env->requests_error = -EINVAL;
+	} else {
+		env->requests_error = up_requests_new(env->source, env->targets, env->sockets, by, &env->requests,
+			services->requests_reason, sizeof(services->requests_reason));
+	}
 	env->requests_reason = services->requests_reason;
 }
 

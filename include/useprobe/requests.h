@@ -1,6 +1,7 @@
 /* Requests: turns of connections (bpf/requests.bpf.c) per listening address of a target and per peer it talks to. One service for the
- * whole run; the BPF programs count, a tick only reads their slots. Needs BTF, CAP_BPF, CAP_PERFMON and either the tracepoints
- * sk_data_ready, sock_send_length and sock_recv_length (Linux 6.3) or fentry (5.12, where function tracing is allowed). */
+ * whole run; the BPF programs count, a tick only reads their slots. Needs BTF, CAP_BPF, CAP_PERFMON and, for every turn, either the
+ * tracepoints sk_data_ready, sock_send_length and sock_recv_length (Linux 6.3) or fentry (5.12, where function tracing is allowed). With
+ * none of them a thread looks at the connections many times a second: levels, but no counts and no times. */
 #ifndef UP_REQUESTS_H
 #define UP_REQUESTS_H
 
@@ -15,8 +16,15 @@
 
 #define UP_REQUESTS_BUCKETS 256 /* as UP_DELAY_BUCKETS */
 
-/* Counters of one address, extended to mono_ns. */
+enum up_requests_by {
+	UP_REQUESTS_BEST, /* the first of those below that works */
+	UP_REQUESTS_EVENTS, /* every turn */
+	UP_REQUESTS_LOOKS, /* snapshots */
+};
+
+/* Counters of one address, extended to mono_ns. What the source does not count is absent (has = false) for the reason in UNCOUNTED. */
 struct up_turns {
+	const char *uncounted; /* static; NULL: everything is counted */
 	struct up_u64 mono_ns; /* of this reading */
 	struct up_u64 area_ns; /* counter: turns under way, integrated */
 	struct up_u64 unread_area_ns; /* counter: server: requests nobody has read yet; client: answers nobody has read yet */
@@ -33,7 +41,8 @@ struct up_turns {
 	uint64_t under_way; /* gauge */
 	uint64_t connections; /* gauge: open connections */
 	uint64_t http2_connections, stream_connections, tls_connections; /* gauge: of them */
-	const uint64_t *buckets; /* [UP_REQUESTS_BUCKETS] counter: answered turns by length, borrowed from the arena */
+	const uint64_t *
+		buckets; /* [UP_REQUESTS_BUCKETS] counter: answered turns by length, borrowed from the arena; NULL: not counted */
 };
 
 struct up_peer {
@@ -44,16 +53,19 @@ struct up_peer {
 
 struct up_requests;
 
+/* Word for a source ("events", "looks"; "" or NULL is the best one). 0 or -EINVAL. */
+UP_MUST_CHECK int up_requests_by_parse(const char *word, enum up_requests_by *ret);
 /* Loads, makes the listeners known that SOCKETS (may be NULL) has found by now, and attaches. 0; -EACCES, -ENOTSUP, ... with the reason in
  * REASON; the caller then goes on without. */
 UP_MUST_CHECK int up_requests_new(const struct up_source *source, const struct up_targets *targets, struct up_sockets *sockets,
-	struct up_requests **ret, char *reason, size_t reason_size);
+	enum up_requests_by by, struct up_requests **ret, char *reason, size_t reason_size);
 void up_requests_free(struct up_requests *requests);
 /* Targets appeared, came back or went. */
 void up_requests_retarget(struct up_requests *requests, const struct up_targets *targets);
 
 /* Turns at LISTENER; the first call makes it known to the programs. 0; -ENOSPC when there are more addresses than slots; -EEXIST when
- * another listener of this run has the same address (0.0.0.0:80 and [::]:80): its turns are in that row. */
+ * another listener of this run has the same address (0.0.0.0:80 and [::]:80): its turns are in that row; -ENODATA when its namespace was
+ * not looked at (yet, or it cannot be entered). */
 UP_MUST_CHECK int up_requests_server(struct up_requests *requests, const struct up_listener *listener, uint64_t tick,
 	struct up_arena *arena, struct up_turns *ret);
 /* Peers of TARGET (NULL: the host), borrowed from ARENA. 0 or -ENOSPC. */

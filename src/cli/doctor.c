@@ -91,7 +91,9 @@ static struct finding find_out(const struct up_table *table, const struct up_pro
 		return finding;
 	}
 	if (instance->state == UP_OK || instance->state == UP_FIRST) {
-		const bool poorer = finding.method && (strstr(finding.method, "lower bound") || strstr(finding.method, "bounds"));
+		const bool poorer =
+			finding.method && (strstr(finding.method, "lower bound") || strstr(finding.method, "bounds") ||
+						  strstr(finding.method, "who spoke last"));
 
 		finding.status = poorer ? "fallback" : "works";
 	}

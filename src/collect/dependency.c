@@ -124,14 +124,16 @@ static void describe_queries(
 	const struct up_value unread_ns = up_delta(p ? &p->unread_area_ns : NULL, c->unread_area_ns, NULL);
 
 	up_detail_value(detail, "busy", f->level);
+	up_detail_value(detail, "busy_area_s",
+		up_scaled(up_delta(p ? &p->area_ns : NULL, c->area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
+	up_detail_value(detail, "queries", f->ended); /* says why there is none, once */
+	if (c->uncounted)
+		return;
 	up_detail_value(detail, "queries_per_s", f->ended_per_s);
 	up_detail_value(detail, "query_mean_ms", f->mean_ms);
 	up_detail_value(detail, "query_p50_ms", f->p50_ms);
 	up_detail_value(detail, "query_p95_ms", f->p95_ms);
 	up_detail_value(detail, "query_p99_ms", f->p99_ms);
-	up_detail_value(detail, "busy_area_s",
-		up_scaled(up_delta(p ? &p->area_ns : NULL, c->area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
-	up_detail_value(detail, "queries", f->ended);
 	up_detail_value(detail, "response_unread_ms",
 		up_scaled(up_ratio(unread_ns, f->ended, "no answer in the window"), 1, (double)UP_NS_PER_MS, NULL));
 	if (f->unsettled)
@@ -156,7 +158,8 @@ static void describe(struct up_detail *detail, const struct peer *peer, const st
 			1, (double)UP_NS_PER_MS, NULL));
 	up_detail_value(detail, "connect_failures", up_delta(p ? &p->connect_failures : NULL, c->connect_failures, NULL));
 	up_detail_value(detail, "retransmits", up_delta(p ? &p->retransmits : NULL, c->retransmits, NULL));
-	up_detail_value(detail, "cut", f->cut);
+	if (!c->uncounted)
+		up_detail_value(detail, "cut", f->cut);
 }
 
 static void add_peer(const struct one_target *before, const struct one_target *one, const struct peer *peer, struct up_rows *out)
@@ -170,7 +173,8 @@ static void add_peer(const struct one_target *before, const struct one_target *o
 	struct up_detail detail = { 0 };
 
 	/* A peer nobody has a connection to and nobody asked in this window would only fill the screen. */
-	if (!c->connections && up_value_ok(f.begun) && f.begun.number == 0 && up_value_ok(failures) && failures.number == 0)
+	if (!c->connections && (c->uncounted || (up_value_ok(f.begun) && f.begun.number == 0)) && up_value_ok(failures) &&
+		failures.number == 0)
 		return;
 	describe(&detail, peer, p, c, &f);
 	up_rows_add(out,
@@ -183,7 +187,7 @@ static void add_peer(const struct one_target *before, const struct one_target *o
 			.saturation = opaque ? several : f.p95_ms,
 			.saturation_unit = "ms",
 			.waiting = up_none("what waits at the peer is not visible from here"),
-			.errors = up_plus(up_plus(failures, f.cut), retransmits),
+			.errors = c->uncounted ? up_plus(failures, retransmits) : up_plus(up_plus(failures, f.cut), retransmits),
 			.servers = (double)c->connections,
 			.method = one->method,
 			.detail = detail.text,

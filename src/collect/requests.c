@@ -66,6 +66,9 @@ static int read_target(struct up_env *env, struct up_arena *arena, const struct 
 		if (r == -ENOSPC) {
 			server->reason = "more listening addresses than the programs have slots for";
 			r = 0;
+		} else if (r == -ENODATA) {
+			server->reason = "the connections of its network namespace were not looked at";
+			r = 0;
 		}
 		if (r < 0 && r != -EEXIST)
 			return up_fail(env, r, "reading the programs' counters: %s", strerror(-r));
@@ -122,6 +125,9 @@ static void describe(struct up_detail *detail, const struct up_turns *p, const s
 {
 	if (kind->reason) {
 		up_detail_value(detail, "in_flight", up_none(kind->reason));
+	} else if (c->uncounted) {
+		up_detail_value(detail, "in_flight", f->level);
+		up_detail_value(detail, "unread", f->unread);
 	} else {
 		up_detail_value(detail, "in_flight", f->level);
 		up_detail_value(detail, "arrivals_per_s", f->begun_per_s);
@@ -144,8 +150,9 @@ static void describe(struct up_detail *detail, const struct up_turns *p, const s
 	up_detail_value(detail, "resets", up_delta(p ? &p->resets : NULL, c->resets, NULL));
 	if (kind->reason)
 		return;
-	up_detail_value(detail, "arrivals", f->begun);
-	up_detail_value(detail, "departures", f->ended);
+	up_detail_value(detail, "arrivals", f->begun); /* says why there is none, once */
+	if (!c->uncounted)
+		up_detail_value(detail, "departures", f->ended);
 	up_detail_value(
 		detail, "area_s", up_scaled(up_delta(p ? &p->area_ns : NULL, c->area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
 	up_detail_value(detail, "unread_area_s",

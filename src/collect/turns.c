@@ -27,13 +27,13 @@ struct turn_figures turn_figures(const struct up_turns *p, const struct up_turns
 {
 	struct turn_figures f = {
 		.window_ns = up_delta(p ? &p->mono_ns : NULL, c->mono_ns, NULL),
-		.begun = up_delta(p ? &p->begun : NULL, c->begun, NULL),
-		.ended = up_delta(p ? &p->ended : NULL, c->ended, NULL),
-		.cut = up_delta(p ? &p->cut : NULL, c->cut, NULL),
+		.begun = up_delta(p ? &p->begun : NULL, c->begun, c->uncounted),
+		.ended = up_delta(p ? &p->ended : NULL, c->ended, c->uncounted),
+		.cut = up_delta(p ? &p->cut : NULL, c->cut, c->uncounted),
 	};
 	const struct up_value area = up_delta(p ? &p->area_ns : NULL, c->area_ns, NULL);
 	const struct up_value unread = up_delta(p ? &p->unread_area_ns : NULL, c->unread_area_ns, NULL);
-	const struct up_value residence = up_delta(p ? &p->residence_ns : NULL, c->residence_ns, NULL);
+	const struct up_value residence = up_delta(p ? &p->residence_ns : NULL, c->residence_ns, c->uncounted);
 	const struct up_value window_s = up_scaled(f.window_ns, 1, (double)UP_NS_PER_S, NULL);
 
 	f.level = up_ratio(area, f.window_ns, "no time passed");

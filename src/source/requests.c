@@ -109,6 +109,20 @@ static void take_levels(const struct up_req_count *c, uint64_t now_ns, struct up
 	ret->tls_connections = gauge(c->tls_opened, c->tls_closed);
 }
 
+static void take_turns(const struct up_req_count *c, const uint64_t *buckets, struct up_turns *ret)
+{
+	ret->begun = known(c->begun);
+	ret->ended = known(c->answered + c->cut);
+	ret->cut = known(c->cut);
+	ret->residence_ns = known(c->residence_ns);
+	ret->reads = known(c->reads);
+	ret->writes = known(c->writes);
+	ret->piled = known(c->piled);
+	ret->pipelined = known(c->pipelined);
+	ret->held = known(c->held);
+	ret->buckets = buckets;
+}
+
 static int read_slot(struct up_requests *requests, uint32_t index, struct up_arena *arena, struct up_turns *ret)
 {
 	const uint64_t now_ns = up_clock_real.mono_ns(NULL);
@@ -117,29 +131,23 @@ static int read_slot(struct up_requests *requests, uint32_t index, struct up_are
 	int r = sum_counts(requests, index, &c);
 
 	if (r == 0)
-		r = sum_buckets(requests, index, arena, &buckets);
+		r = requests->by == UP_REQUESTS_LOOKS ? 0 : sum_buckets(requests, index, arena, &buckets);
 	if (r < 0)
 		return r;
 	*ret = (struct up_turns){
 		.mono_ns = known(now_ns),
-		.begun = known(c.begun),
-		.ended = known(c.answered + c.cut),
-		.cut = known(c.cut),
-		.residence_ns = known(c.residence_ns),
-		.reads = known(c.reads),
-		.writes = known(c.writes),
-		.piled = known(c.piled),
-		.pipelined = known(c.pipelined),
 		.connects = known(c.connects),
 		.connect_failures = known(c.connect_failures),
 		.connected = known(c.connected),
 		.connect_ns = known(c.connect_ns),
 		.retransmits = known(c.retransmits),
 		.resets = known(c.resets),
-		.held = known(c.held),
-		.buckets = buckets,
 	};
 	take_levels(&c, now_ns, ret);
+	if (requests->by == UP_REQUESTS_LOOKS)
+		ret->uncounted = "looks at connections see levels, not single requests";
+	else
+		take_turns(&c, buckets, ret);
 	return 0;
 }
 
@@ -156,6 +164,8 @@ int up_requests_server(struct up_requests *requests, const struct up_listener *l
 	if (requests->server_tick[slot] == tick + 1)
 		return -EEXIST;
 	requests->server_tick[slot] = tick + 1;
+	if (requests->by == UP_REQUESTS_LOOKS && !requests_looked(requests, key.netns))
+		return -ENODATA;
 	return read_slot(requests, (uint32_t)slot, arena, ret);
 }
 
@@ -199,6 +209,8 @@ int up_requests_peers(struct up_requests *requests, const struct up_targets *tar
 		int r;
 
 		if (!requests->peer_known[i] || key->target != number)
+			continue;
+		if (requests->by == UP_REQUESTS_LOOKS && !requests_looked(requests, key->netns))
 			continue;
 		r = read_slot(requests, UP_REQ_SERVERS + i, arena, &peer->turns);
 		if (r < 0)

@@ -264,6 +264,18 @@ int up_sockets_spaces(struct up_sockets *sockets, const struct up_target *target
 	return 0;
 }
 
+size_t up_sockets_all_spaces(struct up_sockets *sockets, struct up_space ret[UP_NETNS_MAX])
+{
+	size_t count;
+
+	pthread_mutex_lock(&sockets->lock);
+	count = sockets->view_count;
+	for (size_t i = 0; i < count; i++)
+		ret[i] = sockets->view[i].space;
+	pthread_mutex_unlock(&sockets->lock);
+	return count;
+}
+
 bool up_sockets_reason(struct up_sockets *sockets, const struct up_target *target, char *ret, size_t size)
 {
 	const unsigned bit = bit_of(sockets, target);

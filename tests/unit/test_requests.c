@@ -1,5 +1,7 @@
 /* Figures of turns between two readings, and what "requests" and "dependency" say where there is nothing to read. The programs behind
  * them are tested live (tests/live/sockets_requests.sh). */
+#include <errno.h>
+
 #include "../../src/collect/turns.h"
 #include "check.h"
 #include "rig.h"
@@ -106,6 +108,41 @@ static void held_answers_are_said(void **state)
 	assert_near(share, 0.95, 1e-9, "95 of 100 answers");
 }
 
+static void looks_have_levels_only(void **state)
+{
+	const struct up_turns p = {
+		.uncounted = "why", .mono_ns = KNOWN(5 * S), .area_ns = KNOWN(S), .unread_area_ns = KNOWN(0)
+	};
+	struct up_turns c = p;
+	struct turn_figures f;
+
+	(void)state;
+	c.mono_ns = KNOWN(7 * S);
+	c.area_ns = KNOWN(4 * S);
+	f = turn_figures(&p, &c);
+	assert_near(f.level.number, 1.5, 1e-12, "3 s of turns in 2 s");
+	assert_int_equal(f.ended.state, UP_ABSENT);
+	assert_string_equal(f.ended.reason, "why");
+	assert_int_equal(f.ended_per_s.state, UP_ABSENT);
+	assert_int_equal(f.p99_ms.state, UP_ABSENT);
+	assert_int_equal(f.mean_ms.state, UP_ABSENT);
+	assert_false(f.unsettled);
+	assert_null(turn_kind(&p, &c, &f).name);
+}
+
+static void words_for_the_source(void **state)
+{
+	enum up_requests_by by;
+
+	(void)state;
+	assert_int_equal(up_requests_by_parse(NULL, &by), 0);
+	assert_int_equal(by, UP_REQUESTS_BEST);
+	assert_int_equal(up_requests_by_parse("looks", &by), 0);
+	assert_int_equal(by, UP_REQUESTS_LOOKS);
+	assert_int_equal(up_requests_by_parse("look", &by), -EINVAL);
+	assert_int_equal(by, UP_REQUESTS_LOOKS);
+}
+
 static void a_recorded_tree_says_why(void **state)
 {
 	static const char *const resources[] = { "requests", "dependency" };
@@ -129,6 +166,8 @@ int main(void)
 		cmocka_unit_test(states_of_the_first_and_of_thin_windows),
 		cmocka_unit_test(connections_that_carry_several_requests_are_named),
 		cmocka_unit_test(held_answers_are_said),
+		cmocka_unit_test(looks_have_levels_only),
+		cmocka_unit_test(words_for_the_source),
 		cmocka_unit_test(a_recorded_tree_says_why),
 	};
 
