@@ -1,208 +1,15 @@
 /* useprobe report: the load curve, the knee, and what follows from them. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer.h"
-#include "report.h"
+#include "report_options.h"
+#include "report_page.h"
 #include "useprobe/cli.h"
-#include "useprobe/sidecar.h"
 
-struct report_args {
-	struct up_load_options load;
-	char *files[UP_LOAD_FILES_MAX];
-	int n_files;
-	const char *samples, *output, *start;
-	struct up_ladder ladder;
-	bool has_ladder;
-	double settle_s, peak_per_s, offered_per_s[UP_OFFERED_MAX];
-	size_t n_offered;
-	struct up_slo slo;
-	uint64_t requests;
-};
-
-static const char usage[] =
-	"usage: useprobe report [SAMPLES.csv] [--load FILE]... [--steps auto|START:STEP:COUNT:HOLD[:RAMP]] [--start TIME] [--settle TIME]\n"
-	"                       [--offered RATE[,RATE]...] [--slo EXPR] [--peak RATE] [--requests N] [--tz ZONE] [--columns MAP]\n"
-	"                       [--format NAME] [--transactions] [-o FILE.json|FILE.csv]\n"
-	"SAMPLES.csv is what `useprobe` recorded: with it the resource that hit the knee is named, with evidence.\n"
-	"FILE is the output of a load generator (\"-\": standard input; .gz too). TIME takes 200ms, 1s, 2m; a bare number is seconds.\n"
-	"EXPR: p95<200ms,failed<1%\n";
-
-static int wrong(const char *what, const char *value)
-{
-	fprintf(stderr, "useprobe report: %s%s%s\n%s", what, value ? ": " : "", value ? value : "", usage);
-	return 2;
-}
-
-/* "100/s" or "100" -> 100. */
-static int take_rate(const char *text, double *ret_per_s)
-{
-	char copy[64];
-	size_t n = strcspn(text, "/");
-
-	if (n == 0 || n >= sizeof(copy) || (text[n] != '\0' && strcmp(text + n, "/s") != 0))
-		return -EBADMSG;
-	memcpy(copy, text, n);
-	copy[n] = '\0';
-	if (strspn(copy, "0123456789.") != n || up_cli_duration(copy, ret_per_s) < 0 || !(*ret_per_s > 0))
-		return -EBADMSG;
-	return 0;
-}
-
-static int take_offered(struct report_args *args, const char *value)
-{
-	char copy[1024], *at = copy, *part;
-
-	if (strlen(value) >= sizeof(copy))
-		return wrong("--offered is too long", NULL);
-	memcpy(copy, value, strlen(value) + 1);
-	while ((part = strsep(&at, ","))) {
-		if (args->n_offered == UP_OFFERED_MAX || take_rate(part, &args->offered_per_s[args->n_offered++]) < 0)
-			return wrong("--offered wants rates", value);
-	}
-	return 0;
-}
-
-/* START:STEP:COUNT:HOLD[:RAMP] */
-static int take_steps(struct report_args *args, const char *value)
-{
-	struct up_ladder *ladder = &args->ladder;
-	char copy[256], *at = copy, *part[6];
-	unsigned n = 0;
-	double count;
-
-	if (strcmp(value, "auto") == 0)
-		return 0;
-	if (strlen(value) >= sizeof(copy))
-		return wrong("--steps wants START:STEP:COUNT:HOLD[:RAMP]", value);
-	memcpy(copy, value, strlen(value) + 1);
-	while (n < 6 && (part[n] = strsep(&at, ":")))
-		n++;
-	if (n < 4 || n > 5 || take_rate(part[0], &ladder->start_per_s) < 0 || up_cli_duration(part[1], &ladder->step_per_s) < 0 ||
-		up_cli_duration(part[2], &count) < 0 || count < 1 || count > UP_STEPS_MAX ||
-		up_cli_duration(part[3], &ladder->hold_s) < 0 || !(ladder->hold_s > 0) ||
-		(n == 5 && up_cli_duration(part[4], &ladder->ramp_s) < 0))
-		return wrong("--steps wants START:STEP:COUNT:HOLD[:RAMP]", value);
-	ladder->count = (unsigned)count;
-	args->has_ladder = true;
-	return 0;
-}
-
-static int take_slo(struct report_args *args, const char *value)
-{
-	const char *at;
-
-	if (up_slo_parse(value, &args->slo, &at) == 0)
-		return 0;
-	fprintf(stderr, "useprobe report: --slo: not understood from here: %s\n%s", at, usage);
-	return 2;
-}
-
-static int take_file(struct report_args *args, char *path)
-{
-	if (args->n_files == UP_LOAD_FILES_MAX)
-		return wrong("too many --load", NULL);
-	args->files[args->n_files++] = path;
-	return 0;
-}
-
-enum {
-	OPT_LOAD = 256,
-	OPT_STEPS,
-	OPT_START,
-	OPT_SETTLE,
-	OPT_OFFERED,
-	OPT_SLO,
-	OPT_PEAK,
-	OPT_TZ,
-	OPT_REQUESTS,
-	OPT_COLUMNS,
-	OPT_FORMAT,
-	OPT_TRANSACTIONS,
-	OPT_HELP
-};
-
-static const struct option long_options[] = {
-	{ "load", required_argument, NULL, OPT_LOAD },
-	{ "steps", required_argument, NULL, OPT_STEPS },
-	{ "start", required_argument, NULL, OPT_START },
-	{ "settle", required_argument, NULL, OPT_SETTLE },
-	{ "offered", required_argument, NULL, OPT_OFFERED },
-	{ "slo", required_argument, NULL, OPT_SLO },
-	{ "peak", required_argument, NULL, OPT_PEAK },
-	{ "tz", required_argument, NULL, OPT_TZ },
-	{ "requests", required_argument, NULL, OPT_REQUESTS },
-	{ "columns", required_argument, NULL, OPT_COLUMNS },
-	{ "format", required_argument, NULL, OPT_FORMAT },
-	{ "transactions", no_argument, NULL, OPT_TRANSACTIONS },
-	{ "output", required_argument, NULL, 'o' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
-
-static int take_number(const char *option, const char *value, double lowest, double *ret)
-{
-	if (up_cli_duration(value, ret) < 0 || *ret < lowest)
-		return wrong(option, value);
-	return 0;
-}
-
-static int take_option(struct report_args *args, int option, char *value)
-{
-	double n = 0;
-
-	switch (option) {
-	case OPT_LOAD:
-		return take_file(args, value);
-	case OPT_STEPS:
-		return take_steps(args, value);
-	case OPT_START:
-		args->start = value;
-		return 0;
-	case OPT_SETTLE:
-		return take_number("--settle wants a time", value, 0, &args->settle_s);
-	case OPT_OFFERED:
-		return take_offered(args, value);
-	case OPT_SLO:
-		return take_slo(args, value);
-	case OPT_PEAK:
-		return take_rate(value, &args->peak_per_s) < 0 ? wrong("--peak wants a rate", value) : 0;
-	case OPT_TZ:
-		up_cli_zone(value);
-		return 0;
-	case OPT_REQUESTS:
-		if (take_number("--requests wants a number", value, 1, &n) != 0)
-			return 2;
-		args->requests = (uint64_t)n;
-		return 0;
-	case OPT_COLUMNS:
-		args->load.columns = value;
-		return 0;
-	case OPT_FORMAT:
-		args->load.format = value;
-		return 0;
-	case OPT_TRANSACTIONS:
-		args->load.keep_transactions = true;
-		return 0;
-	case 'o':
-		args->output = value;
-		return 0;
-	default:
-		return wrong("unknown option", NULL);
-	}
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), k = strlen(end);
-
-	return n > k && strcmp(text + n - k, end) == 0;
-}
-
-static int take_start(const struct report_args *args, struct up_report *report, struct up_curve_options *options)
+static int take_start(const struct up_report_args *args, struct up_report *report, struct up_curve_options *options)
 {
 	bool absolute = false;
 	int64_t us;
@@ -210,7 +17,7 @@ static int take_start(const struct report_args *args, struct up_report *report, 
 	if (!args->start)
 		return 0;
 	if (up_cli_moment(args->start, &us, &absolute) < 0)
-		return wrong("--start wants a time", args->start);
+		return up_report_wrong("--start wants a time", args->start);
 	options->start_us = absolute ? us : report->load.first_start_us / 1000000 * 1000000 + us;
 	return 0;
 }
@@ -264,7 +71,7 @@ static void compute_little(struct up_report *report)
 	}
 }
 
-static int compute(struct up_report *report, const struct report_args *args)
+static int compute(struct up_report *report, const struct up_report_args *args)
 {
 	struct up_curve_options options = up_curve_defaults;
 	int r = take_start(args, report, &options);
@@ -290,28 +97,58 @@ static int compute(struct up_report *report, const struct report_args *args)
 	return 0;
 }
 
-static int output(const struct up_report *report, const char *path)
+static int write_buffer(struct up_buffer *buffer, const char *path)
 {
+	FILE *out = path ? fopen(path, "we") : stdout;
+	int r = 0;
+
+	if (!out)
+		return -errno;
+	if (fwrite(buffer->text, 1, buffer->n, out) != buffer->n || fflush(out) != 0)
+		r = errno ? -errno : -EIO;
+	if (path && fclose(out) != 0 && r == 0)
+		r = -errno;
+	return r;
+}
+
+static int output(struct up_report *report, const struct up_report_args *args)
+{
+	const char *path = args->output;
+	struct up_buffer buffer = { 0 };
 	json_t *json = NULL;
 	int r;
 
-	if (!path) {
+	switch (args->kind) {
+	case UP_OUTPUT_TEXT:
 		up_report_print(stdout, report);
 		r = fflush(stdout) == 0 ? 0 : -errno;
-	} else if (ends_with(path, ".csv")) {
-		r = up_report_write_csv(report, path);
-	} else {
+		break;
+	case UP_OUTPUT_JSON:
 		json = up_report_json(report);
-		r = json ? up_json_write(json, strcmp(path, "-.json") == 0 ? NULL : path) : -ENOMEM;
+		r = json ? up_json_write(json, path) : -ENOMEM;
 		json_decref(json);
+		break;
+	case UP_OUTPUT_CSV:
+		r = up_report_write_csv(report, path);
+		break;
+	case UP_OUTPUT_WIDE:
+	case UP_OUTPUT_LONG:
+		r = up_report_rows_csv(report, args, &buffer);
+		break;
+	default:
+		r = up_report_page(report, args, &buffer);
+		break;
 	}
+	if (r == 0 && buffer.text)
+		r = write_buffer(&buffer, path);
+	up_buffer_done(&buffer);
 	if (r < 0)
 		fprintf(stderr, "useprobe: %s: %s\n", path ? path : "standard output", strerror(-r));
-	return r < 0 ? 1 : 0;
+	return r < 0 ? 1 : r;
 }
 
 /* An undated file starts when --start says, if that is a moment. */
-static int date_files(struct report_args *args)
+static int date_files(struct up_report_args *args)
 {
 	bool absolute = false;
 	int64_t us;
@@ -319,12 +156,12 @@ static int date_files(struct report_args *args)
 	if (!args->start)
 		return 0;
 	if (up_cli_moment(args->start, &us, &absolute) < 0)
-		return wrong("--start wants a time", args->start);
+		return up_report_wrong("--start wants a time", args->start);
 	args->load.start_us = absolute ? us : 0;
 	return 0;
 }
 
-static int run(struct report_args *args)
+static int run(struct up_report_args *args)
 {
 	struct up_report *report = calloc(1, sizeof(*report));
 	int r;
@@ -343,7 +180,7 @@ static int run(struct report_args *args)
 	if (r == 0 && args->samples)
 		r = up_answer_find(report, args->samples, NULL);
 	if (r == 0)
-		r = output(report, args->output);
+		r = output(report, args);
 	up_answer_done(report);
 	up_curve_done(&report->curve);
 	up_load_done(&report->load);
@@ -351,39 +188,11 @@ static int run(struct report_args *args)
 	return r;
 }
 
-/* "x.json" beside the samples "x.csv" was written by the run itself. */
-static bool is_sidecar(const char *samples, const char *output)
-{
-	char path[4096];
-
-	return up_sidecar_path(samples, path, sizeof(path)) == 0 && strcmp(path, output) == 0;
-}
-
 int up_cli_report(int argc, char **argv)
 {
-	struct report_args args = { .settle_s = NAN, .peak_per_s = NAN };
-	int option, r;
+	struct up_report_args args;
+	bool help;
+	int r = up_report_take_args(argc, argv, &args, &help);
 
-	optind = 0;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "ho:", long_options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 0;
-		}
-		r = option == '?' ? wrong("unknown option or missing value", argv[optind - 1])
-				  : take_option(&args, option, optarg);
-		if (r != 0)
-			return r;
-	}
-	if (optind + 1 < argc)
-		return wrong("more than one SAMPLES.csv", argv[optind + 1]);
-	args.samples = argv[optind];
-	if (args.n_files == 0 && !args.samples)
-		return wrong("give SAMPLES.csv, --load FILE, or both", NULL);
-	if (args.samples && args.output && is_sidecar(args.samples, args.output))
-		return wrong("-o would overwrite the environment of the samples", args.output);
-	if (args.output && !ends_with(args.output, ".json") && !ends_with(args.output, ".csv"))
-		return wrong("-o wants a file ending in .json or .csv", args.output);
-	return run(&args);
+	return r != 0 || help ? r : run(&args);
 }

@@ -33,7 +33,7 @@ struct up_report {
 
 void up_report_print(FILE *out, const struct up_report *report);
 json_t *up_report_json(const struct up_report *report);
-/* One line a step, for spreadsheets. 0 or -errno. */
+/* One line a step, for spreadsheets; PATH NULL is standard output. 0 or -errno. */
 int up_report_write_csv(const struct up_report *report, const char *path);
 /* "300/s", or "24 users" in a closed run. */
 struct up_figure up_report_level(const struct up_report *report, int step);

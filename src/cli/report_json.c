@@ -196,8 +196,8 @@ json_t *up_report_json(const struct up_report *report)
 	json_object_set_new(json, "bottleneck", report->answer ? up_answer_bottleneck_json(report) : bottleneck_json(report));
 	json_object_set_new(json, "ceilings", report->answer ? up_answer_ceilings_json(report) : json_array());
 	json_object_set_new(json, "clock_shift_s",
-		report->answer ? up_answer_shift_json(report) :
-				 json_pack("{s:n, s:n, s:s}", "value", "uncertainty", "reason", "no samples given"));
+		report->answer ? up_answer_shift_json(report)
+			       : json_pack("{s:n, s:n, s:s}", "value", "uncertainty", "reason", "no samples given"));
 	return json;
 }
 
@@ -232,7 +232,7 @@ static void csv_step(FILE *out, const struct up_step *step)
 
 int up_report_write_csv(const struct up_report *report, const char *path)
 {
-	FILE *out = fopen(path, "we");
+	FILE *out = path ? fopen(path, "we") : stdout;
 	int r = 0;
 
 	if (!out)
@@ -243,7 +243,7 @@ int up_report_write_csv(const struct up_report *report, const char *path)
 		csv_step(out, &report->curve.step[i]);
 	if (fflush(out) != 0 || ferror(out))
 		r = errno ? -errno : -EIO;
-	if (fclose(out) != 0 && r == 0)
+	if (path && fclose(out) != 0 && r == 0)
 		r = -errno;
 	return r;
 }
