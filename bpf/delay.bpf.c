@@ -55,6 +55,22 @@ struct {
 	__type(value, struct up_pending);
 } pending SEC(".maps");
 
+/* Waits by who ran meanwhile, in ns; user space empties it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, UP_RIVALS);
+	__type(key, struct up_rival_key);
+	__type(value, __u64);
+} rivals SEC(".maps");
+
+/* Index: CPU. max_entries is set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct up_runs);
+} runs SEC(".maps");
+
 struct up_delay_config config = {};
 const volatile __u32 quota_known = 1;
 const volatile __u32 walk_part = 0; /* of the cache: behind the last CPU's */
@@ -80,9 +96,14 @@ static __always_inline __u32 group_resolve(struct cgroup *group, __u32 family)
 	return 0;
 }
 
+static __always_inline struct cgroup *group_of(struct task_struct *task, __u32 family)
+{
+	return family == UP_BY_CPU ? task->sched_task_group->css.cgroup : task->cgroups->dfl_cgrp;
+}
+
 static __always_inline __u32 cell_of(struct task_struct *task, __u32 family, __u32 cpu)
 {
-	struct cgroup *group = family == UP_BY_CPU ? task->sched_task_group->css.cgroup : task->cgroups->dfl_cgrp;
+	struct cgroup *group = group_of(task, family);
 	const __u64 id = group->kn->id; /* an autogroup has no cgroup; loads through NULL give 0 */
 	const __u32 index = cpu * UP_GROUP_CACHE + ((__u32)(id ^ (id >> 7)) & (UP_GROUP_CACHE - 1));
 	struct known_group *entry = bpf_map_lookup_elem(&known, &index);
@@ -130,10 +151,44 @@ static __always_inline void count_wait(struct up_cell *cell, __u64 wait_ns, __u6
 	cell->throttled_ns += throttled_ns;
 }
 
+static __always_inline void add_rival(const struct up_run *run, __u32 cell, __u64 ns)
+{
+	struct up_rival_key key = { .id = run->id, .cell = cell };
+	__u64 *sum;
+
+	sum = bpf_map_lookup_elem(&rivals, &key);
+	if (sum)
+		__sync_fetch_and_add(sum, ns);
+	else
+		bpf_map_update_elem(&rivals, &key, &ns, BPF_NOEXIST); /* full: the smaller part of many is lost */
+}
+
+/* Who ran on this CPU while a task of target CELL waited, as far back as the last runs reach. */
+static __always_inline void count_rivals(struct task_struct *task, __u32 cell, __u32 family, __u32 cpu, __u64 queued)
+{
+	struct up_runs *last = bpf_map_lookup_elem(&runs, &cpu);
+
+	if (!last)
+		return;
+	for (__u32 i = 1; i <= UP_RUNS; i++) {
+		const struct up_run *run = &last->run[(last->count - i) & (UP_RUNS - 1)];
+		const __u64 begin = run->begin > queued ? run->begin : queued;
+		bool own;
+
+		if (run->end <= begin)
+			break;
+		own = family == UP_BY_PID ? run->tgid == (__u32)task->tgid
+					  : (family == config.primary ? run->cell : run->secondary_cell) == cell;
+		if (!own)
+			add_rival(run, cell, run->end - begin);
+	}
+}
+
 static __always_inline void task_arrives(struct task_struct *task, __u32 cpu, __u64 now)
 {
 	const __u64 queued = task->sched_info.last_queued;
 	__u64 wait, throttled, bucket;
+	__u32 mine;
 
 	if (!queued || now < queued)
 		return;
@@ -142,18 +197,27 @@ static __always_inline void task_arrives(struct task_struct *task, __u32 cpu, __
 	bucket = bucket_of(wait - throttled);
 	barrier_var(bucket); /* verifiers before 6.3 lose the bound through the 32-bit copy: mask a full register */
 	bucket &= UP_CELL_BUCKETS - 1;
-	count_wait(cell_get(cpu, cell_of(task, config.primary, cpu)), wait, throttled, bucket);
+	mine = cell_of(task, config.primary, cpu);
+	count_wait(cell_get(cpu, mine), wait, throttled, bucket);
+	if (mine && wait > throttled)
+		count_rivals(task, mine, config.primary, cpu, queued);
 	if (config.secondary) {
 		const __u32 cell = cell_of(task, config.secondary, cpu);
 
-		if (cell)
+		if (cell) {
 			count_wait(cell_get(cpu, cell), wait, throttled, bucket);
+			if (wait > throttled)
+				count_rivals(task, cell, config.secondary, cpu, queued);
+		}
 	}
 	if (config.pid_count) {
 		const __u32 cell = pid_cell_of(task->tgid);
 
-		if (cell)
+		if (cell) {
 			count_wait(cell_get(cpu, cell), wait, throttled, bucket);
+			if (wait > throttled)
+				count_rivals(task, cell, UP_BY_PID, cpu, queued);
+		}
 	}
 }
 
@@ -165,18 +229,37 @@ static __always_inline void count_run(struct up_cell *cell, __u64 run_ns)
 	cell->runs++;
 }
 
+static __always_inline void note_run(
+	struct task_struct *task, __u32 cell, __u32 secondary_cell, __u32 cpu, __u64 begin, __u64 end)
+{
+	struct up_runs *last = bpf_map_lookup_elem(&runs, &cpu);
+	struct up_run *run;
+
+	if (!last)
+		return;
+	run = &last->run[last->count & (UP_RUNS - 1)];
+	run->id = group_of(task, config.primary)->kn->id;
+	run->begin = begin;
+	run->end = end;
+	run->tgid = task->tgid;
+	run->cell = cell;
+	run->secondary_cell = secondary_cell;
+	last->count++;
+}
+
 static __always_inline void task_departs(struct task_struct *task, __u32 cpu, __u64 now)
 {
 	const __u64 arrived = task->sched_info.last_arrival, run = now > arrived ? now - arrived : 0;
+	const __u32 mine = cell_of(task, config.primary, cpu);
+	__u32 secondary = 0;
 
 	if (quota_known)
 		quota_note(task, now);
-	count_run(cell_get(cpu, cell_of(task, config.primary, cpu)), run);
+	count_run(cell_get(cpu, mine), run);
 	if (config.secondary) {
-		const __u32 cell = cell_of(task, config.secondary, cpu);
-
-		if (cell)
-			count_run(cell_get(cpu, cell), run);
+		secondary = cell_of(task, config.secondary, cpu);
+		if (secondary)
+			count_run(cell_get(cpu, secondary), run);
 	}
 	if (config.pid_count) {
 		const __u32 cell = pid_cell_of(task->tgid);
@@ -184,6 +267,8 @@ static __always_inline void task_departs(struct task_struct *task, __u32 cpu, __
 		if (cell)
 			count_run(cell_get(cpu, cell), run);
 	}
+	if (run)
+		note_run(task, mine, secondary, cpu, arrived, now);
 }
 
 /* (preempt, prev, next) stand first on every kernel; later ones append. */

@@ -24,6 +24,26 @@ struct up_group_key {
 	__u32 zero;
 };
 
+/* Who had the CPU for which a task of target `cell` waited. */
+#define UP_RIVALS 1024
+struct up_rival_key {
+	__u64 id; /* group in the primary family; 0: an autogroup's, which belongs to the root */
+	__u32 cell;
+	__u32 zero;
+};
+/* The last runs of a CPU. */
+#define UP_RUNS 8 /* power of two */
+struct up_run {
+	__u64 id; /* group in the primary family */
+	__u64 begin, end; /* rq clock */
+	__u32 tgid, cell, secondary_cell, zero;
+};
+struct up_runs {
+	struct up_run run[UP_RUNS];
+	__u32 count; /* ever written; newest at (count - 1) % UP_RUNS */
+	__u32 zero;
+};
+
 /* Counters of one CPU, never reset. */
 struct up_cell {
 	__u64 bucket[UP_CELL_BUCKETS]; /* waits by the length of their contended part, 8 buckets an octave */

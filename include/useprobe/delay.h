@@ -31,6 +31,10 @@ struct up_delay_sample {
 	struct up_u64 waits; /* counter: times a task was put on a CPU */
 	const uint64_t *buckets; /* [UP_DELAY_BUCKETS] counter of waits by length, borrowed; NULL without histogram */
 	struct up_u64 dropped; /* counter: map updates that failed */
+	/* Group whose tasks had the CPU for most of what the target's tasks waited for one since the last tick, and how long that was; BPF only.
+	 * NULL: nobody's. Borrowed until the next tick. */
+	const char *competitor;
+	uint64_t competitor_ns;
 	struct up_u64 bpf_run_ns; /* counter: CPU the programs cost, when BPF statistics are on */
 	const char *source; /* for the method column: "tp_btf/sched_switch", "taskstats", "schedstat" */
 };

@@ -38,6 +38,8 @@ int run_queue_read(struct up_env *env, void *state, struct up_arena *arena, void
 		raw.label = up_arena_strdup(arena, env->target->label);
 		raw.generation = env->target->generation;
 	}
+	if (raw.sample.competitor)
+		raw.sample.competitor = up_arena_strdup(arena, raw.sample.competitor);
 	if (!raw.sample.buckets) {
 		const char *why = up_delay_reason(env->delay, UP_DELAY_BPF);
 
@@ -101,6 +103,11 @@ static void describe(struct up_detail *detail, const struct run_queue_raw *p, co
 		up_detail_value(detail, "wait_p99_ms", percentile_ms(p, c, 99));
 	} else {
 		up_detail_value(detail, "saturation", percentile_ms(p, c, 95));
+	}
+	if (cur->competitor) {
+		up_detail_text(detail, "competitor", cur->competitor);
+		up_detail_value(
+			detail, "competitor_tasks", up_scaled(up_value((double)cur->competitor_ns), 1, dt_ns, "no time passed"));
 	}
 	if (cur->dropped.has)
 		up_detail_value(detail, "dropped", up_delta(prev ? &prev->dropped : NULL, cur->dropped, NULL));

@@ -8,47 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bpf_session.h"
-#include "delay.h"
-#include "delay.skel.h"
-
-/* The walk may cost this share of the time between two ticks; beyond it, three times in a row, it is given up for the run. */
-#define WALK_SHARE 0.02
-#define WALK_STRIKES 3
-#define QUOTA_STALE_NS 60000000000ull
-
-/* How the program finds a target. */
-struct place {
-	unsigned family; /* UP_BY_*, 0 = not at all */
-	unsigned cell; /* where it is counted */
-	uint32_t members; /* bit set of cells that add up to it: its own and those of targets inside it */
-	struct up_group_key key; /* in the groups map when family is one of groups */
-	const char *path; /* borrowed from the target until the next retarget */
-};
-
-/* Counters never fall; what was read last, since waits that end during the walk may be seen twice. */
-struct last {
-	__u64 wait_ns, throttled_ns, on_cpu_ns;
-};
-
-struct up_delay_bpf {
-	struct delay *skeleton; /* owned */
-	struct bpf_link *attached, *walk; /* owned */
-	const struct up_cell *cells; /* [cpus * UP_CELLS], mapped */
-	struct up_pending *pending; /* [UP_CELLS], mapped */
-	size_t cells_bytes, pending_bytes;
-	unsigned cpus, quota_queues;
-	struct place places[UP_TARGETS_MAX];
-	size_t count;
-	uint32_t host_members;
-	bool pids_global;
-	unsigned strikes;
-	uint64_t walked_at_ns;
-	struct last last[UP_TARGETS_MAX + 1];
-};
+#include "delay_bpf_internal.h"
 
 static const struct up_bpf_need needs[] = {
 	{ "btf_trace_sched_switch", NULL, "kernel without the sched_switch tracepoint in BTF" },
@@ -57,14 +20,6 @@ static const struct up_bpf_need needs[] = {
 	{ "sched_entity", "cfs_rq", "kernel without CONFIG_FAIR_GROUP_SCHED" },
 	{ "task_struct", "sched_task_group", "kernel without CONFIG_CGROUP_SCHED" },
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Sizes the maps and loads; without the walk when the kernel has no task iterator (before 5.8). */
 static int skeleton_load(struct up_delay_bpf *bpf, bool walk)
@@ -79,6 +34,8 @@ static int skeleton_load(struct up_delay_bpf *bpf, bool walk)
 	r = bpf_map__set_max_entries(bpf->skeleton->maps.cells, bpf->cpus * UP_CELLS);
 	if (r == 0)
 		r = bpf_map__set_max_entries(bpf->skeleton->maps.known, (bpf->cpus + 1) * UP_GROUP_CACHE);
+	if (r == 0)
+		r = bpf_map__set_max_entries(bpf->skeleton->maps.runs, bpf->cpus);
 	if (r == 0)
 		r = bpf_map__set_max_entries(bpf->skeleton->maps.quotas, bpf->quota_queues);
 	if (r == 0)
@@ -275,7 +232,9 @@ int up_delay_bpf_retarget(struct up_delay_bpf *bpf, const struct up_targets *tar
 	memcpy(old, bpf->places, sizeof(old));
 	memset(bpf->places, 0, sizeof(bpf->places));
 	bpf->count = targets->count;
-	(void)primary_hierarchy(targets, &primary);
+	const int hierarchy = primary_hierarchy(targets, &primary);
+
+	bpf->primary = hierarchy < 0 ? NULL : &targets->hierarchies.items[hierarchy];
 	config->primary = primary;
 	config->secondary = 0;
 	config->pid_count = 0;
@@ -301,110 +260,4 @@ int up_delay_bpf_retarget(struct up_delay_bpf *bpf, const struct up_targets *tar
 bool up_delay_bpf_serves(const struct up_delay_bpf *bpf, size_t index)
 {
 	return index == UP_TARGETS_MAX || (index < bpf->count && bpf->places[index].family != 0);
-}
-
-/* Gives up entries of queues that no longer throttle, when the map fills. */
-static void quotas_sweep(struct up_delay_bpf *bpf)
-{
-	const int fd = bpf_map__fd(bpf->skeleton->maps.quotas);
-	const uint64_t clock = now_ns() + (uint64_t)bpf->skeleton->bss->clock_offset;
-	struct up_quota_queue queue;
-	__u64 key, next;
-	bool more = bpf_map_get_next_key(fd, NULL, &next) == 0;
-
-	if (bpf->skeleton->bss->quota_queues < bpf->quota_queues / 4 * 3)
-		return;
-	while (more) {
-		key = next;
-		more = bpf_map_get_next_key(fd, &key, &next) == 0;
-		if (bpf_map_lookup_elem(fd, &key, &queue) == 0 && queue.seen_clock + QUOTA_STALE_NS < clock &&
-			bpf_map_delete_elem(fd, &key) == 0)
-			__atomic_sub_fetch(&bpf->skeleton->bss->quota_queues, 1, __ATOMIC_RELAXED);
-	}
-}
-
-static void walk_tasks(struct up_delay_bpf *bpf)
-{
-	const int fd = bpf_iter_create(bpf_link__fd(bpf->walk));
-	char none[16];
-	ssize_t n;
-
-	memset(bpf->pending, 0, UP_CELLS * sizeof(*bpf->pending));
-	if (fd < 0)
-		return;
-	do
-		n = read(fd, none, sizeof(none)); /* the program writes nothing; EAGAIN: a million tasks later, go on */
-	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
-	close(fd);
-}
-
-void up_delay_bpf_refresh(struct up_delay_bpf *bpf)
-{
-	const uint64_t start_ns = now_ns(), since_ns = bpf->walked_at_ns ? start_ns - bpf->walked_at_ns : 0;
-	uint64_t cost_ns;
-
-	quotas_sweep(bpf);
-	/* Before the first switch of ours the clocks have not been compared. */
-	if (bpf->walk && bpf->skeleton->bss->clock_known) {
-		walk_tasks(bpf);
-		cost_ns = now_ns() - start_ns;
-		bpf->strikes = since_ns && (double)cost_ns > WALK_SHARE * (double)since_ns ? bpf->strikes + 1 : 0;
-		if (bpf->strikes == WALK_STRIKES) {
-			bpf_link__destroy(bpf->walk);
-			bpf->walk = NULL;
-			memset(bpf->pending, 0, UP_CELLS * sizeof(*bpf->pending));
-		}
-		bpf->skeleton->bss->clock_known = 0;
-	}
-	bpf->walked_at_ns = start_ns;
-}
-
-static void keep_rising(__u64 *last, __u64 *value)
-{
-	if (*value < *last)
-		*value = *last;
-	*last = *value;
-}
-
-void up_delay_bpf_read(struct up_delay_bpf *bpf, size_t index, uint64_t buckets[UP_DELAY_BUCKETS], struct up_delay_sample *ret)
-{
-	const uint32_t members = index == UP_TARGETS_MAX ? bpf->host_members : bpf->places[index].members;
-	struct up_cell sum = { 0 };
-
-	for (unsigned cpu = 0; cpu < bpf->cpus; cpu++) {
-		for (unsigned cell = 0; cell < UP_CELLS; cell++) {
-			const struct up_cell *one = &bpf->cells[cpu * UP_CELLS + cell];
-
-			if (!(members >> cell & 1) || (one->waits == 0 && one->runs == 0))
-				continue;
-			for (size_t i = 0; i < UP_CELL_BUCKETS; i++)
-				sum.bucket[i] += one->bucket[i];
-			sum.waits += one->waits;
-			sum.wait_ns += one->wait_ns;
-			sum.throttled_ns += one->throttled_ns;
-			sum.on_cpu_ns += one->on_cpu_ns;
-		}
-	}
-	for (unsigned cell = 0; cell < UP_CELLS; cell++) {
-		if (!(members >> cell & 1))
-			continue;
-		sum.wait_ns += bpf->pending[cell].wait_ns;
-		sum.throttled_ns += bpf->pending[cell].throttled_ns;
-		sum.on_cpu_ns += bpf->pending[cell].on_cpu_ns;
-	}
-	keep_rising(&bpf->last[index].wait_ns, &sum.wait_ns);
-	keep_rising(&bpf->last[index].throttled_ns, &sum.throttled_ns);
-	keep_rising(&bpf->last[index].on_cpu_ns, &sum.on_cpu_ns);
-	memcpy(buckets, sum.bucket, sizeof(sum.bucket));
-	*ret = (struct up_delay_sample){
-		.method = UP_DELAY_BPF,
-		.wait_ns = { sum.wait_ns, true },
-		.throttled_ns = { sum.throttled_ns, true },
-		.on_cpu_ns = { sum.on_cpu_ns, true },
-		.waits = { sum.waits, true },
-		.buckets = buckets,
-		.dropped = { bpf->skeleton->bss->quota_dropped, true },
-		.bpf_run_ns = up_bpf_run_ns(up_delay_bpf_fd(bpf)),
-		.source = "tp_btf/sched_switch",
-	};
 }
