@@ -75,8 +75,8 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	$(say) BPF $<
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPFFLAGS) -c -o $@ $<
 
-# Atomics that return a value need the third instruction set (Linux 5.12); the hooks of this program are younger than that.
-$(B)/bpf/requests.bpf.o: BPFFLAGS += -mcpu=v3
+# Atomics that return a value need the third instruction set (Linux 5.12); what these programs hook or call is younger than that.
+$(B)/bpf/requests.bpf.o $(B)/bpf/queues.bpf.o: BPFFLAGS += -mcpu=v3
 
 # Atomic exchange (Linux 5.12); the hooks of requests are younger anyway.
 $(B)/bpf/requests.bpf.o: BPFFLAGS += -mcpu=v3
@@ -107,6 +107,12 @@ FUZZ_LOAD_SRC := $(filter src/load/% src/analysis/% src/rows/% src/source/scan.c
 $(B)/fuzz/fuzz_load: tests/fuzz/fuzz_load.c $(FUZZ_LOAD_SRC)
 	$(say) FUZZ $@
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(FUZZ_LOAD_SRC) -lz -ljansson -lm
+
+# What --queue says and the files it names: two sources of the library.
+FUZZ_QUEUE_SRC := src/source/queue_spec.c src/source/elf_functions.c
+$(B)/fuzz/fuzz_queue: tests/fuzz/fuzz_queue.c $(FUZZ_QUEUE_SRC)
+	$(say) FUZZ $@
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(FUZZ_QUEUE_SRC) -lelf
 
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

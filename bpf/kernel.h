@@ -65,7 +65,8 @@ struct task_struct {
 	void *stack;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
-	__u64 start_time;
+	__u64 start_time; /* CLOCK_MONOTONIC, ns */
+	struct task_struct *group_leader;
 	char comm[16];
 	struct sched_entity se;
 	struct sched_info sched_info;

@@ -25,6 +25,7 @@ _useprobe() {
 	-c | --cgroup | --focus) COMPREPLY=($(compgen -W "$(_useprobe_cgroups | sort -u)" -- "$cur")); return ;;
 	-p | --pid) COMPREPLY=($(compgen -W "$(cd /proc && printf '%s\n' [0-9]*)" -- "$cur")); return ;;
 	-i | --interval) COMPREPLY=($(compgen -W $'100ms\n200ms\n500ms\n1s\n2s\n5s\n10s\n1m' -- "$cur")); return ;;
+	--queue) COMPREPLY=($(compgen -W libuv -- "$cur")); return ;;
 	-o | --output | -l | --load | --root) COMPREPLY=($(compgen -f -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then

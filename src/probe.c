@@ -91,6 +91,14 @@ static int add_instance(struct up_probe *probe, const struct up_collector *colle
 	return instance->state && instance->raw[0] && instance->raw[1] ? 0 : -ENOMEM;
 }
 
+/* A collector that belongs to an option has nothing to say without it. */
+static bool asked_for(const struct up_probe *probe, const struct up_collector *collector)
+{
+	size_t index = 0;
+
+	return !collector->option || up_setting_next(&probe->env, collector->option, &index);
+}
+
 static int add_instances(struct up_probe *probe)
 {
 	const struct up_probe_config *config = &probe->config;
@@ -99,7 +107,8 @@ static int add_instances(struct up_probe *probe)
 		const struct up_collector *collector = up_collectors[i];
 		int r = 0;
 
-		if (!wanted(config, collector) || (collector->per == UP_PER_HOST && !config->host_rows))
+		if (!wanted(config, collector) || (collector->per == UP_PER_HOST && !config->host_rows) ||
+			!asked_for(probe, collector))
 			continue;
 		if (collector->per != UP_PER_TARGET)
 			r = add_instance(probe, collector, NULL);
@@ -122,6 +131,7 @@ static struct up_needs needs_of(const struct up_probe *probe)
 		needs.netspaces |= collector->needs_netspaces;
 		needs.requests |= collector->needs_requests;
 		needs.tasks |= collector->needs_tasks;
+		needs.queues |= collector->needs_queues;
 	}
 	return needs;
 }

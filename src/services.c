@@ -7,6 +7,7 @@
 #include "useprobe/clock.h"
 #include "useprobe/delay.h"
 #include "useprobe/netspaces.h"
+#include "useprobe/queues.h"
 #include "useprobe/requests.h"
 #include "useprobe/sockets.h"
 #include "useprobe/tasks.h"
@@ -40,6 +41,22 @@ static void start_tasks(struct up_services *services, struct up_env *env)
 	env->tasks_reason = services->tasks_reason;
 }
 
+/* What --queue named, so far as it can be read; the command line has refused the rest already. */
+static void start_queues(struct up_services *services, struct up_env *env)
+{
+	struct up_queue_spec specs[UP_QUEUE_SPECS_MAX];
+	const char *value;
+	size_t index = 0, count = 0;
+
+	env->queues_reason = services->queues_reason;
+	while (count < UP_QUEUE_SPECS_MAX && env->queues_error == 0 && (value = up_setting_next(env, "queue", &index)))
+		env->queues_error =
+			up_queue_spec_parse(value, &specs[count++], services->queues_reason, sizeof(services->queues_reason));
+	if (env->queues_error == 0)
+		env->queues_error = up_queues_new(env->source, env->targets, specs, count, &env->queues, services->queues_reason,
+			sizeof(services->queues_reason));
+}
+
 int up_services_start(struct up_services *services, struct up_env *env, struct up_needs needs)
 {
 	int r = 0;
@@ -56,6 +73,8 @@ int up_services_start(struct up_services *services, struct up_env *env, struct u
 	/* Thread pools are a target's; all threads of a machine would be too many rows. */
 	if (r == 0 && needs.tasks && env->targets->count)
 		start_tasks(services, env);
+	if (r == 0 && needs.queues)
+		start_queues(services, env);
 	return r;
 }
 
@@ -76,11 +95,13 @@ void up_services_retarget(struct up_env *env)
 
 void up_services_stop(struct up_env *env)
 {
+	up_queues_free(env->queues);
 	up_tasks_free(env->tasks);
 	up_requests_free(env->requests);
 	up_netspaces_free(env->netspaces);
 	up_sockets_free(env->sockets);
 	up_delay_free(env->delay);
+	env->queues = NULL;
 	env->tasks = NULL;
 	env->requests = NULL;
 	env->netspaces = NULL;

@@ -9,6 +9,7 @@
 #include "useprobe/source.h"
 #include "useprobe/target.h"
 
+struct up_queues; /* useprobe/queues.h: queues inside the targets' programs (--queue) */
 struct up_tasks; /* useprobe/tasks.h: threads of the targets in pools */
 struct up_requests; /* useprobe/requests.h: turns of connections, shared by requests and dependency */
 struct up_sockets; /* useprobe/sockets.h: sockets of all targets, shared by listen, requests and the others */
@@ -42,6 +43,9 @@ struct up_env {
 	struct up_tasks *tasks; /* NULL: tasks_reason says why */
 	const char *tasks_reason;
 	int tasks_error;
+	struct up_queues *queues; /* NULL: queues_reason says why */
+	const char *queues_reason;
+	int queues_error;
 	const struct up_setting *settings; /* [setting_count] */
 	size_t setting_count;
 	uint64_t interval_ns;
@@ -57,10 +61,12 @@ struct up_collector {
 	enum up_per per;
 	enum up_scope scope; /* scope and resource of the row that stands in when read fails */
 	const char *resource;
+	const char *option; /* only part of a run that has a setting with this key; NULL = always */
 	bool needs_sockets; /* reads env->sockets */
 	bool needs_netspaces; /* reads env->netspaces */
 	bool needs_requests; /* reads env->requests */
 	bool needs_tasks; /* reads env->tasks */
+	bool needs_queues; /* reads env->queues */
 	size_t state_bytes; /* kept over the run, zeroed before open */
 	size_t raw_bytes; /* one sample, zeroed before read */
 	/* Finds and opens what is read. 0 or -errno with env->error; a failed open is tried again when the target comes back. NULL: none. */

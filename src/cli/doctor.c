@@ -12,6 +12,7 @@
 #include "useprobe/clock.h"
 #include "useprobe/delay.h"
 #include "useprobe/probe.h"
+#include "useprobe/queue_spec.h"
 
 #define WINDOW_NS (300 * UP_NS_PER_MS)
 
@@ -197,6 +198,8 @@ static int print_json(const struct doctor *doctor)
 
 static int examine(struct doctor *doctor, const char *const *names, size_t name_count)
 {
+	/* Whether uprobes work here is found out by one on ourselves. */
+	static const struct up_setting settings[] = { { .key = "queue", .value = UP_QUEUE_SELF_TEST } };
 	struct up_probe_config config = {
 		.source = &doctor->source, .clock = &up_clock_real, .interval_ns = WINDOW_NS, .host_rows = true
 	};
@@ -216,6 +219,8 @@ static int examine(struct doctor *doctor, const char *const *names, size_t name_
 			fprintf(stderr, "useprobe: %s\n", message);
 	}
 	config.targets = &doctor->targets;
+	config.settings = settings;
+	config.setting_count = UP_COUNT(settings);
 	if (r == 0)
 		r = up_probe_new(&config, &doctor->probe);
 	/* The second tick has rates; a collector that works only once would show. */

@@ -384,6 +384,8 @@ int up_cli_run(int argc, char **argv)
 		r = open_source(run);
 	if (r == 0)
 		r = open_targets(run);
+	if (r == 0)
+		r = run_check_queues(run);
 	/* Before the live view, which would hide a message. */
 	if (r == 0)
 		open_marks(run);

@@ -31,4 +31,8 @@ struct run {
 	int failed; /* -errno of a sink that failed, 0 = none */
 };
 
+/* Looks for the functions of --queue: one that is not there is told before the run, not by an empty row in it. 0, or -EINVAL after a
+ * message. */
+int run_check_queues(struct run *run);
+
 #endif

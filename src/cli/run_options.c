@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "useprobe/clock.h"
+#include "useprobe/queue_spec.h"
 #include "useprobe/scan.h"
 
 static const char help[] =
@@ -36,6 +37,9 @@ static const char help[] =
 	"      --skip LIST        all but these\n"
 	"      --root DIR         read a recorded tree instead of this machine\n"
 	"      --name ADDR:PORT=LABEL  call a dependency by name (repeatable)\n"
+	"      --queue NAME=BINARY:ENQUEUE,DEQUEUE  a queue inside the program: two of its functions (repeatable, root); DEQUEUE@return\n"
+	"                         for one that waits inside for an item, @nonnull for one that returns NULL when there is none\n"
+	"      --queue libuv      the job queue of Node.js and other programs with libuv inside\n"
 	"\n"
 	"      --version, --help\n"
 	"\n"
@@ -60,6 +64,7 @@ enum {
 	OPT_ROOT,
 	OPT_VERSION,
 	OPT_HELP,
+	OPT_QUEUE,
 	OPT_SETTING, /* handed to the collectors by name */
 };
 
@@ -81,6 +86,7 @@ static const struct option options[] = {
 	{ "skip", required_argument, NULL, OPT_SKIP },
 	{ "root", required_argument, NULL, OPT_ROOT },
 	{ "name", required_argument, NULL, OPT_SETTING },
+	{ "queue", required_argument, NULL, OPT_QUEUE },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -137,6 +143,34 @@ static int add_setting(struct run_options *o, const char *key, const char *value
 	return 0;
 }
 
+static size_t count_settings(const struct run_options *o, const char *key)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < o->setting_count; i++)
+		count += strcmp(o->settings[i].key, key) == 0;
+	return count;
+}
+
+static int add_queue(struct run_options *o, const char *value)
+{
+	struct up_queue_spec spec, other;
+	char expected[256];
+
+	if (up_queue_spec_parse(value, &spec, expected, sizeof(expected)) < 0)
+		return wrong("--queue", value, expected);
+	if (count_settings(o, "queue") == UP_QUEUE_SPECS_MAX) {
+		fprintf(stderr, "useprobe: --queue: at most %d of them\n", UP_QUEUE_SPECS_MAX);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < o->setting_count; i++)
+		if (strcmp(o->settings[i].key, "queue") == 0 &&
+			up_queue_spec_parse(o->settings[i].value, &other, expected, sizeof(expected)) == 0 &&
+			strcmp(other.name, spec.name) == 0)
+			return wrong("--queue", value, "another name: this one is given twice");
+	return add_setting(o, "queue", value);
+}
+
 static int apply(struct run_options *o, int opt, int index, const char *value)
 {
 	switch (opt) {
@@ -185,6 +219,8 @@ static int apply(struct run_options *o, int opt, int index, const char *value)
 	case OPT_ROOT:
 		o->root = value;
 		return 0;
+	case OPT_QUEUE:
+		return add_queue(o, value);
 	case OPT_SETTING:
 		return add_setting(o, options[index].name, value);
 	case OPT_VERSION:

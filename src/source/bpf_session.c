@@ -42,7 +42,7 @@ void up_bpf_listen(void)
 	(void)setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
-static bool has_capability(unsigned capability)
+bool up_bpf_has_capability(unsigned capability)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
@@ -55,9 +55,9 @@ static bool has_capability(unsigned capability)
 /* Says which capabilities are missing. true when some are. */
 static bool why_capabilities(char *ret, size_t size)
 {
-	const bool bpf = has_capability(CAP_BPF), perfmon = has_capability(CAP_PERFMON);
+	const bool bpf = up_bpf_has_capability(CAP_BPF), perfmon = up_bpf_has_capability(CAP_PERFMON);
 
-	if (has_capability(CAP_SYS_ADMIN) || (bpf && perfmon))
+	if (up_bpf_has_capability(CAP_SYS_ADMIN) || (bpf && perfmon))
 		return false;
 	snprintf(ret, size, "%s%s%s missing", bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
 		perfmon ? " is"

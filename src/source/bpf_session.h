@@ -26,6 +26,9 @@ void up_bpf_why(int error, const struct up_bpf_need *needs, size_t count, char *
 /* CPU time of program FD since it was loaded; absent unless kernel.bpf_stats_enabled is on. */
 struct up_u64 up_bpf_run_ns(int program_fd);
 
+/* Whether this process has CAPABILITY (CAP_SYS_ADMIN, ...) in effect. */
+bool up_bpf_has_capability(unsigned capability);
+
 /* True when our process ids are the kernel's own (initial pid namespace): only then can a program look for one. */
 bool up_bpf_pids_are_global(void);
 
