@@ -18,4 +18,7 @@ struct up_net_field {
  * 0; -EBADMSG when a line is cut, when names and values differ in number, or when a wanted value is no number: nothing is filled then. */
 UP_MUST_CHECK int up_net_fields(const char *text, const struct up_net_field *fields, size_t count);
 
+/* The same for /proc/net/sockstat, a line "PREFIX: name value name value ..." each ("TCP: inuse 35 orphan 0 tw 4 alloc 59 mem 22"). */
+UP_MUST_CHECK int up_net_sockstat(const char *text, const struct up_net_field *fields, size_t count);
+
 #endif

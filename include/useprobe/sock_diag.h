@@ -59,6 +59,8 @@ struct up_sock {
 	uint32_t unacked_segments, notsent_bytes, congestion_window_segments;
 	uint32_t data_segments_in, data_segments_out, retransmits;
 	uint32_t rtt_us, min_rtt_us;
+	uint32_t send_mss_bytes;
+	struct up_u64 send_window_bytes; /* what the peer still takes (5.4) */
 	uint64_t bytes_received, bytes_acked;
 };
 

@@ -25,9 +25,7 @@ struct raw {
 	size_t link_count, more;
 	struct network_tcp tcp;
 	bool host;
-	struct up_netspace space; /* when space_state is UP_OK */
-	enum up_state space_state;
-	const char *space_reason;
+	struct network_space inside;
 };
 
 /* One line of /proc/PID/net/dev; -ENOENT for the two lines of headings. */
@@ -106,38 +104,20 @@ static int read_links(struct up_env *env, struct up_arena *arena, const char *di
 	return cut ? up_fail(env, -EBADMSG, "/%s is cut off", path) : 0;
 }
 
-/* Without the queues the interfaces are still counted. */
-static void read_space(struct up_env *env, struct up_arena *arena, pid_t pid, struct raw *raw)
-{
-	char reason[192] = "a recorded tree has no queues";
-	const int r = env->netspaces
-			      ? up_netspaces_look(env->netspaces, pid, env->tick, arena, &raw->space, reason, sizeof(reason))
-			      : -EOPNOTSUPP;
-
-	raw->space_state = r == 0 ? UP_OK : r == -EPERM || r == -EACCES ? UP_DENIED : UP_ABSENT;
-	raw->space_reason = r < 0 ? up_arena_strdup(arena, reason) : NULL;
-}
-
 static int network_read(struct up_env *env, void *state, struct up_arena *arena, void *ret_raw)
 {
 	struct raw raw = { .host = !env->target };
-	char dir[32] = "proc/self/net";
-	pid_t *pids = NULL;
-	size_t count = 0;
-	int r;
+	char dir[32];
+	pid_t pid;
+	int r = network_find(env, arena, &pid, dir);
 
 	(void)state;
-	if (env->target) {
-		r = up_target_pids(env->target, env->source, arena, &pids, &count);
-		if (r < 0 || count == 0)
-			return up_fail(env, -ENOENT, "%s has no process whose network could be looked at", env->target->label);
-		snprintf(dir, sizeof(dir), "proc/%d/net", (int)pids[0]);
-	}
-	r = read_links(env, arena, dir, &raw);
+	if (r == 0)
+		r = read_links(env, arena, dir, &raw);
 	if (r == 0)
 		r = network_tcp_read(env, arena, dir, &raw.tcp);
 	if (r == 0)
-		read_space(env, arena, env->target ? pids[0] : 0, &raw);
+		r = network_look(env, arena, pid, &raw.inside);
 	raw.label = up_arena_strdup(arena, env->target ? env->target->label : "host");
 	if (r == 0 && !raw.label)
 		r = -ENOSPC;
@@ -157,20 +137,20 @@ static const struct link *find_link(const struct raw *raw, const char *name)
 /* The queue of interface NAME; NULL when it is not known. */
 static const struct up_link_queue *find_queue(const struct raw *raw, const char *name)
 {
-	for (size_t i = 0; raw && i < raw->space.queue_count; i++)
-		if (strcmp(raw->space.queues[i].link, name) == 0)
-			return &raw->space.queues[i];
+	for (size_t i = 0; raw && i < raw->inside.space.queue_count; i++)
+		if (strcmp(raw->inside.space.queues[i].link, name) == 0)
+			return &raw->inside.space.queues[i];
 	return NULL;
 }
 
 /* The same queue in the sample before: one that was replaced counts anew. */
 static const struct up_link_queue *queue_before(const struct raw *p, const struct up_link_queue *like)
 {
-	for (size_t i = 0; p && like && i < p->space.queue_count; i++) {
-		const struct up_qdisc *a = &p->space.queues[i].qdisc, *b = &like->qdisc;
+	for (size_t i = 0; p && like && i < p->inside.space.queue_count; i++) {
+		const struct up_qdisc *a = &p->inside.space.queues[i].qdisc, *b = &like->qdisc;
 
 		if (a->ifindex == b->ifindex && a->handle == b->handle && strcmp(a->kind, b->kind) == 0)
-			return &p->space.queues[i];
+			return &p->inside.space.queues[i];
 	}
 	return NULL;
 }
@@ -179,13 +159,12 @@ static void fill_queue(
 	const struct raw *p, const struct raw *c, const char *name, struct network_queue *ret, struct up_detail *detail)
 {
 	const struct up_link_queue *queue = find_queue(c, name);
-	const uint64_t window_ns = p && c->space.queues_ns > p->space.queues_ns ? c->space.queues_ns - p->space.queues_ns : 0;
-	struct up_value unknown = up_value_state(c->space_state, c->space_reason);
+	const uint64_t window_ns = p && c->inside.space.queues_ns > p->inside.space.queues_ns
+					   ? c->inside.space.queues_ns - p->inside.space.queues_ns
+					   : 0;
+	const struct up_value unknown = network_unknown(&c->inside,
+		c->inside.space.queues_error < 0 ? strerror(-c->inside.space.queues_error) : "the interface shows no qdisc");
 
-	if (c->space_state == UP_OK && c->space.queues_error < 0)
-		unknown = up_none(strerror(-c->space.queues_error));
-	else if (c->space_state == UP_OK)
-		unknown = up_none("the interface shows no qdisc");
 	network_queue_fill(queue_before(p, queue), queue, unknown, window_ns, ret, detail);
 }
 
@@ -231,7 +210,7 @@ static void add_link(const struct raw *before, const struct raw *c, const struct
 				 .saturation_unit = "packets",
 				 .waiting = up_none("packets are not requests"),
 				 .errors = up_value_ok(queue.drops) ? up_plus(bad, queue.drops) : bad,
-				 .method = c->space_state == UP_OK ? "net/dev, rtnetlink 20 Hz measured" : "net/dev measured",
+				 .method = c->inside.state == UP_OK ? "net/dev, rtnetlink 20 Hz measured" : "net/dev measured",
 				 .detail = detail.text,
 				 .state = p ? UP_OK : UP_FIRST,
 			 });

@@ -17,6 +17,22 @@ static inline struct up_value network_per_second(struct up_value value, uint64_t
 	return up_scaled(value, (double)UP_NS_PER_S, (double)dt_ns, "no time passed");
 }
 
+/* Whose network: a process of the target in the namespace (0: the probe's own) and its directory below the root ("proc/12/net"). 0, or
+ * -ENOENT when the target has no process. */
+int network_find(struct up_env *env, struct up_arena *arena, pid_t *ret_pid, char ret_dir[32]);
+
+/* What only somebody inside the namespace sees. */
+struct network_space {
+	enum up_state state; /* UP_OK, or UP_DENIED or UP_ABSENT with the reason */
+	const char *reason;
+	struct up_netspace space; /* with UP_OK */
+	const struct up_netlimits *limits; /* NULL: not known; on a recorded tree those of the tree */
+};
+/* 0, or -ENOSPC when the arena is full. */
+int network_look(struct up_env *env, struct up_arena *arena, pid_t pid, struct network_space *ret);
+/* Why a figure of SPACE is not there. */
+struct up_value network_unknown(const struct network_space *space, const char *otherwise);
+
 /* Counters of a namespace. */
 struct network_tcp {
 	struct up_u64 retransmits, sent, timeouts, connect_failures, resets, out_resets, listen_drops, backlog_drops,

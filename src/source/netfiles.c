@@ -92,3 +92,46 @@ int up_net_fields(const char *text, const struct up_net_field *fields, size_t co
 			*fields[i].ret = found[i];
 	return 0;
 }
+
+/* One line behind its prefix. */
+static int take_sockstat(const char *cursor, const char *end, const char *prefix, size_t prefix_len,
+	const struct up_net_field *fields, size_t count, struct up_u64 *found)
+{
+	const char *name, *value;
+	size_t name_len, value_len;
+
+	while (next_word(&cursor, end, &name, &name_len)) {
+		if (!next_word(&cursor, end, &value, &value_len))
+			return -EBADMSG;
+		for (size_t i = 0; i < count; i++) {
+			if (!same(prefix, prefix_len, fields[i].prefix) || !same(name, name_len, fields[i].name))
+				continue;
+			if (take_value(value, value_len, &found[i]) < 0)
+				return -EBADMSG;
+		}
+	}
+	return 0;
+}
+
+int up_net_sockstat(const char *text, const struct up_net_field *fields, size_t count)
+{
+	struct up_u64 found[FIELDS_MAX] = { 0 };
+	const char *cursor = text, *line;
+	bool cut = false;
+	size_t len;
+
+	if (count > FIELDS_MAX)
+		return -E2BIG;
+	while (up_scan_line(&cursor, &line, &len, &cut)) {
+		const char *colon = memchr(line, ':', len);
+
+		if (!colon || take_sockstat(colon + 1, line + len, line, (size_t)(colon - line), fields, count, found) < 0)
+			return -EBADMSG;
+	}
+	if (cut)
+		return -EBADMSG;
+	for (size_t i = 0; i < count; i++)
+		if (found[i].has)
+			*fields[i].ret = found[i];
+	return 0;
+}

@@ -81,7 +81,9 @@ static int open_inside(void *arg)
 {
 	struct netspaces_space *space = arg;
 
-	return up_netlink_open(&space->route, NETLINK_ROUTE);
+	const int r = up_netlink_open(&space->route, NETLINK_ROUTE);
+
+	return r < 0 ? r : netspaces_open_census(space);
 }
 
 /* Enters the namespace of PID and polls it once, so that the next tick has a growth to show. */
@@ -91,6 +93,8 @@ static int enter(struct up_netspaces *spaces, pid_t pid, uint64_t inode, struct 
 	struct netspaces_round *round = malloc(sizeof(*round));
 	int r = space && round ? 0 : -ENOMEM;
 
+	for (int i = 0; space && i < UP_NETLIMIT_COUNT; i++)
+		space->limit_fds[i] = -1;
 	if (r == 0) {
 		space->inode = inode;
 		space->window_tick = UINT64_MAX;
@@ -100,6 +104,7 @@ static int enter(struct up_netspaces *spaces, pid_t pid, uint64_t inode, struct 
 		space->queues_error = netspaces_dump_queues(space, round);
 		if (space->queues_error == 0)
 			netspaces_fold_queues(space, round, netspaces_now_ns());
+		netspaces_read_limits(space, &space->limits);
 	}
 	free(round);
 	if (r < 0) {
@@ -130,21 +135,48 @@ static void roll_window(struct netspaces_space *space, uint64_t tick)
 		queue->shared.packets_max = queue->window_max;
 		queue->window_max = (uint32_t)queue->shared.qdisc.queued_packets.n;
 	}
+	for (size_t i = 0; i < space->port_count; i++) {
+		space->ports[i].shared.unsent_max = space->ports[i].window_max;
+		space->ports[i].window_max = space->ports[i].shared.last.unsent;
+	}
 }
 
-static void copy_space(const struct netspaces_space *space, struct up_link_queue *queues, struct up_netspace *ret)
+/* Room for a copy. */
+struct copies {
+	struct up_link_queue *queues;
+	struct up_port_use *ports;
+	struct up_netlimits *limits;
+};
+
+static void copy_space(const struct netspaces_space *space, const struct copies *copies, struct up_netspace *ret)
 {
 	*ret = (struct up_netspace){
 		.inode = space->inode,
 		.queues_ns = space->queues_ns,
 		.queue_polls = space->queue_polls,
 		.queues_error = space->queues_error,
-		.queues = queues,
+		.queues = copies->queues,
 		.queue_count = space->queue_count,
 		.more_queues = space->more_queues,
+		.census_ns = space->census_ns,
+		.censuses = space->censuses,
+		.census_cost_ns = space->census_cost_ns,
+		.census_error = space->census_error,
+		.sockets = space->sockets,
+		.ports = copies->ports,
+		.port_count = space->port_count,
+		.more_ports = space->more_ports,
+		.top_count = space->top_count,
+		.destination_count = space->destination_count,
+		.more_sockets = space->more_sockets,
+		.limits = copies->limits,
 	};
+	memcpy(ret->top, space->top, sizeof(ret->top));
+	*copies->limits = space->limits;
 	for (size_t i = 0; i < space->queue_count; i++)
-		queues[i] = space->queues[i].shared;
+		copies->queues[i] = space->queues[i].shared;
+	for (size_t i = 0; i < space->port_count; i++)
+		copies->ports[i] = space->ports[i].shared;
 }
 
 static int explain(int error, pid_t pid, char *reason, size_t size)
@@ -163,10 +195,14 @@ static int explain(int error, pid_t pid, char *reason, size_t size)
 int up_netspaces_look(struct up_netspaces *spaces, pid_t pid, uint64_t tick, struct up_arena *arena, struct up_netspace *ret,
 	char *reason, size_t reason_size)
 {
-	struct up_link_queue *queues = up_arena_alloc(arena, UP_QUEUES_MAX * sizeof(*queues));
+	const struct copies copies = {
+		.queues = up_arena_alloc(arena, UP_QUEUES_MAX * sizeof(*copies.queues)),
+		.ports = up_arena_alloc(arena, UP_CENSUS_PORTS * sizeof(*copies.ports)),
+		.limits = up_arena_alloc(arena, sizeof(*copies.limits)),
+	};
 	struct netspaces_space *space = NULL;
 	uint64_t inode, own;
-	int r = queues ? up_netns_of(spaces->source, pid, &inode) : -ENOSPC;
+	int r = copies.queues && copies.ports && copies.limits ? up_netns_of(spaces->source, pid, &inode) : -ENOSPC;
 
 	if (r < 0)
 		return explain(r, pid, reason, reason_size);
@@ -190,7 +226,7 @@ int up_netspaces_look(struct up_netspaces *spaces, pid_t pid, uint64_t tick, str
 	}
 	space->asked_tick = tick;
 	roll_window(space, tick);
-	copy_space(space, queues, ret);
+	copy_space(space, &copies, ret);
 	pthread_mutex_unlock(&spaces->lock);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #define QUEUES_NS (50 * UP_NS_PER_MS)
+#define CENSUS_NS (200 * UP_NS_PER_MS)
 #define SHARE 100 /* polling takes at most 1/100 of the time */
 #define TICKS_KEPT 2 /* a namespace nobody asked for is given up: our sockets would keep it alive */
 
@@ -111,6 +112,7 @@ void netspaces_close(struct netspaces_space *space)
 	if (!space)
 		return;
 	up_netlink_close(&space->route);
+	netspaces_close_census(space);
 	free(space);
 }
 
@@ -130,18 +132,37 @@ static size_t take_unused(struct up_netspaces *spaces, struct netspaces_space *r
 	return count;
 }
 
-/* CPU time of this thread: a busy machine makes a poll late, not expensive. */
-static uint64_t spent_ns(void)
+static void poll_queues(struct up_netspaces *spaces, struct netspaces_space *space, struct netspaces_round *round)
 {
-	struct timespec now;
+	const int r = netspaces_dump_queues(space, round);
 
-	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) < 0 ? 0 : (uint64_t)now.tv_sec * UP_NS_PER_S + (uint64_t)now.tv_nsec;
+	pthread_mutex_lock(&spaces->lock);
+	/* A dump that failed leaves queues_ns where it is: the rows turn stale. */
+	space->queues_error = r;
+	if (r == 0)
+		netspaces_fold_queues(space, round, netspaces_now_ns());
+	pthread_mutex_unlock(&spaces->lock);
 }
 
-static void poll_all(struct up_netspaces *spaces, struct netspaces_round *round)
+/* The thread's own. */
+struct poller {
+	struct up_netspaces *spaces;
+	struct netspaces_round round;
+	struct up_census census;
+	uint64_t queues_due_ns, census_due_ns;
+};
+
+static uint64_t next_ns(uint64_t begin_ns, uint64_t period_ns, uint64_t cost_ns)
 {
+	return begin_ns + (SHARE * cost_ns > period_ns ? SHARE * cost_ns : period_ns);
+}
+
+static void poll_all(struct poller *poller, uint64_t begin_ns)
+{
+	struct up_netspaces *spaces = poller->spaces;
 	struct netspaces_space *items[UP_NETNS_MAX], *unused[UP_NETNS_MAX];
 	size_t count, unused_count;
+	uint64_t spent_ns;
 
 	pthread_mutex_lock(&spaces->lock);
 	unused_count = take_unused(spaces, unused);
@@ -150,31 +171,35 @@ static void poll_all(struct up_netspaces *spaces, struct netspaces_round *round)
 	pthread_mutex_unlock(&spaces->lock);
 	for (size_t i = 0; i < unused_count; i++)
 		netspaces_close(unused[i]);
-	for (size_t i = 0; i < count; i++) {
-		const int r = netspaces_dump_queues(items[i], round);
-
-		pthread_mutex_lock(&spaces->lock);
-		/* A dump that failed leaves queues_ns where it is: the rows turn stale. */
-		items[i]->queues_error = r;
-		if (r == 0)
-			netspaces_fold_queues(items[i], round, netspaces_now_ns());
-		pthread_mutex_unlock(&spaces->lock);
-	}
+	spent_ns = netspaces_spent_ns();
+	for (size_t i = 0; i < count && begin_ns >= poller->queues_due_ns; i++)
+		poll_queues(spaces, items[i], &poller->round);
+	if (begin_ns >= poller->queues_due_ns)
+		poller->queues_due_ns = next_ns(begin_ns, QUEUES_NS, netspaces_spent_ns() - spent_ns);
+	spent_ns = netspaces_spent_ns();
+	for (size_t i = 0; i < count && begin_ns >= poller->census_due_ns; i++)
+		netspaces_take_census(items[i], &poller->census, &spaces->lock);
+	/* Without a namespace nothing was learned of its price. */
+	if (count && begin_ns >= poller->census_due_ns)
+		poller->census_due_ns = next_ns(begin_ns, CENSUS_NS, netspaces_spent_ns() - spent_ns);
 }
 
 void *netspaces_main(void *arg)
 {
 	struct up_netspaces *spaces = arg;
-	struct netspaces_round *round = malloc(sizeof(*round));
-	uint64_t due_ns = netspaces_now_ns();
+	struct poller *poller = calloc(1, sizeof(*poller));
 
+	if (!poller)
+		return NULL;
+	poller->spaces = spaces;
 	pthread_mutex_lock(&spaces->lock);
-	while (round && !spaces->stop) {
-		const uint64_t begin_ns = netspaces_now_ns();
-		const uint64_t spent_before_ns = spent_ns();
-		uint64_t cost_ns;
+	while (!spaces->stop) {
+		const uint64_t now_ns = netspaces_now_ns();
+		uint64_t due_ns = poller->queues_due_ns;
 
-		if (begin_ns < due_ns) {
+		if (spaces->count && poller->census_due_ns < due_ns)
+			due_ns = poller->census_due_ns;
+		if (now_ns < due_ns) {
 			const struct timespec until = { .tv_sec = (time_t)(due_ns / UP_NS_PER_S),
 				.tv_nsec = (long)(due_ns % UP_NS_PER_S) };
 
@@ -182,12 +207,10 @@ void *netspaces_main(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&spaces->lock);
-		poll_all(spaces, round);
-		cost_ns = spent_ns() - spent_before_ns;
-		due_ns = begin_ns + (SHARE * cost_ns > QUEUES_NS ? SHARE * cost_ns : QUEUES_NS);
+		poll_all(poller, now_ns);
 		pthread_mutex_lock(&spaces->lock);
 	}
 	pthread_mutex_unlock(&spaces->lock);
-	free(round);
+	free(poller);
 	return NULL;
 }

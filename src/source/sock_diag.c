@@ -85,6 +85,9 @@ static void take_info(const struct up_attr *attr, struct up_sock *sock)
 	sock->data_segments_in = info.tcpi_data_segs_in;
 	sock->data_segments_out = info.tcpi_data_segs_out;
 	sock->retransmits = info.tcpi_total_retrans;
+	sock->send_mss_bytes = info.tcpi_snd_mss;
+	if (attr->len >= offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(info.tcpi_snd_wnd))
+		sock->send_window_bytes = (struct up_u64){ .n = info.tcpi_snd_wnd, .has = true };
 	sock->rtt_us = info.tcpi_rtt;
 	sock->min_rtt_us = info.tcpi_min_rtt;
 	sock->bytes_received = info.tcpi_bytes_received;

@@ -16,11 +16,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 extern const struct up_collector up_collector_memory, up_collector_pressure, up_collector_tasks, up_collector_frozen,
 	up_collector_disk, up_collector_descriptors, up_collector_host_memory, up_collector_host_pressure, up_collector_host_disk,
-	up_collector_host_softnet;
+	up_collector_host_softnet, up_collector_host_ports, up_collector_host_conntrack, up_collector_host_tcp_memory,
+	up_collector_host_network;
 
 #define FILES 10
 #define G "sys/fs/cgroup/api/"
 #define H "proc/pressure/"
+#define N "proc/self/net/"
+#define S "proc/sys/net/"
 static const struct {
 	const struct up_collector *collector;
 	bool v1;
@@ -45,6 +48,13 @@ static const struct {
 	{ &up_collector_host_pressure, false, { H "cpu", H "memory", H "io", H "irq" } },
 	{ &up_collector_host_disk, false, { "proc/diskstats" } },
 	{ &up_collector_host_softnet, false, { "proc/net/softnet_stat", "proc/sys/net/core/netdev_max_backlog" } },
+	{ &up_collector_host_ports, false,
+		{ N "sockstat", N "netstat", S "ipv4/ip_local_port_range", S "ipv4/ip_local_reserved_ports",
+			S "ipv4/tcp_max_tw_buckets", S "ipv4/tcp_tw_reuse" } },
+	{ &up_collector_host_conntrack, false,
+		{ N "stat/nf_conntrack", S "netfilter/nf_conntrack_count", S "netfilter/nf_conntrack_max" } },
+	{ &up_collector_host_tcp_memory, false, { "proc/net/sockstat", S "ipv4/tcp_mem", "proc/net/netstat" } },
+	{ &up_collector_host_network, false, { N "dev", N "snmp", N "netstat", "sys/class/net/eth0/speed" } },
 };
 
 static char top[64];
@@ -151,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.hierarchies = &targets.hierarchies,
 		.cgroup.path[0] = group,
 		.present = true };
-	env.target = &targets.items[0];
+	env.target = subjects[which].collector->per == UP_PER_HOST ? NULL : &targets.items[0];
 	for (n = 0; n < FILES && subjects[which].files[n]; n++) {
 		const uint8_t *end = memchr(data, 0xff, size);
 		const size_t len = end ? (size_t)(end - data) : size;
