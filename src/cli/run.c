@@ -17,6 +17,7 @@
 
 #include "run_live.h"
 #include "run_sidecar.h"
+#include "useprobe/sidecar.h"
 #include "useprobe/cli.h"
 
 #define EXIT_FAILED 1
@@ -147,6 +148,7 @@ static void default_csv_path(struct run *run)
 static int open_csv(struct run *run)
 {
 	const struct run_options *o = &run->options;
+	char sidecar[UP_PATH_MAX];
 	struct up_csv *csv;
 	int r;
 
@@ -156,6 +158,13 @@ static int open_csv(struct run *run)
 		snprintf(run->csv_path, sizeof(run->csv_path), "%s", o->csv);
 	else
 		default_csv_path(run);
+	/* Told before the CSV is made: a refused run leaves no file behind. */
+	if (!o->force && up_sidecar_path(run->csv_path, sidecar, sizeof(sidecar)) == 0 && access(sidecar, F_OK) == 0) {
+		fprintf(stderr,
+			"useprobe: %s, the environment beside the CSV, exists; choose another -o FILE, or --force to overwrite it\n",
+			sidecar);
+		return -EEXIST;
+	}
 	r = up_csv_open(run->csv_path, o->force, &csv);
 	if (r == -EEXIST)
 		fprintf(stderr, "useprobe: %s exists; choose another -o FILE, or --force to overwrite it\n", run->csv_path);

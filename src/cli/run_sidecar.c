@@ -241,11 +241,7 @@ int run_sidecar_write(struct run *run, const char *end_reason)
 	r = up_sidecar_path(run->csv_path, path, sizeof(path));
 	if (r == 0)
 		r = up_sidecar_write(path, !end_reason && !o->force, &sidecar);
-	if (r == -EEXIST)
-		fprintf(stderr,
-			"useprobe: %s, the environment beside the CSV, exists; choose another -o FILE, or --force to overwrite it\n",
-			path);
-	else if (r < 0)
+	if (r < 0)
 		fprintf(stderr, "useprobe: %s: %s\n", path, strerror(-r));
 	free(facts);
 	return r;

@@ -4,6 +4,7 @@
  * throttling are told apart: the group's row has its own quota's share of throttled periods, each ancestor with a quota has a row of
  * its own, and the child names the tightest one. `waiting` counts tasks kept from a CPU by any of these quotas. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +18,13 @@
 struct state {
 	struct cpu_group_files *levels; /* [level_count], 0 = the target, owned */
 	size_t level_count;
-	struct up_file online;
+	struct up_file online, stat;
 };
 
 struct raw {
 	struct cpu_group *groups; /* [group_count], 0 = the target */
 	size_t group_count;
-	unsigned online_cpus;
+	unsigned online_cpus; /* 0 = not known */
 	struct up_delay_sample delay; /* method UP_DELAY_NONE: not known */
 	bool process; /* a --pid target: usage is the process's, limits are its cgroup's */
 	const char *label;
@@ -34,6 +35,7 @@ static int cpu_open(struct up_env *env, void *opaque)
 	struct state *state = opaque;
 
 	state->online.path = "sys/devices/system/cpu/online";
+	state->stat.path = "proc/stat";
 	state->levels = calloc(LEVELS_MAX, sizeof(*state->levels));
 	if (!state->levels)
 		return -ENOMEM;
@@ -52,7 +54,25 @@ static void cpu_close(void *opaque)
 	for (size_t i = 0; i < state->level_count; i++)
 		cpu_group_close(&state->levels[i]);
 	up_file_close(&state->online);
+	up_file_close(&state->stat);
 	free(state->levels);
+}
+
+/* One "cpuN" line for each CPU that is online (fs/proc/stat.c); 0 without such a file. */
+static unsigned count_in_stat(struct up_env *env, struct state *state, struct up_arena *arena)
+{
+	unsigned count = 0;
+	char *text;
+
+	if (up_file_read(env->source, &state->stat, arena, &text, NULL) < 0)
+		return 0;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		uint64_t id;
+
+		line += *line == '\n';
+		count += up_scan_literal(&line, "cpu") && up_scan_u64(&line, &id) == 0;
+	}
+	return count;
 }
 
 static int read_online(struct up_env *env, struct state *state, struct up_arena *arena, unsigned *ret)
@@ -60,6 +80,11 @@ static int read_online(struct up_env *env, struct state *state, struct up_arena 
 	char *text;
 	int r = up_file_read(env->source, &state->online, arena, &text, NULL);
 
+	/* Without /sys (a chroot, a sandbox) the other place is asked; a figure that neither has takes no other one with it. */
+	if (r == -ENOENT) {
+		*ret = count_in_stat(env, state, arena);
+		return 0;
+	}
 	if (r < 0)
 		return up_fail(env, r, "/%s: %s", state->online.path, strerror(-r));
 	if (up_scan_cpu_list(text, ret) < 0)
@@ -92,14 +117,16 @@ static int cpu_read(struct up_env *env, void *opaque, struct up_arena *arena, vo
 }
 
 struct capacity {
-	double cpus;
+	double cpus; /* INFINITY = not known */
 	const char *by; /* "quota", "cpuset", "online" */
 	size_t level; /* whose quota or cpuset it is */
 };
 
 static struct capacity capacity_of(const struct raw *raw, size_t from)
 {
-	struct capacity capacity = { .cpus = raw->online_cpus, .by = "online", .level = from };
+	struct capacity capacity = {
+		.cpus = raw->online_cpus ? (double)raw->online_cpus : (double)INFINITY, .by = "online", .level = from
+	};
 
 	for (size_t i = from; i < raw->group_count; i++) {
 		const struct up_value quota = cpu_group_quota(&raw->groups[i]);
@@ -109,6 +136,9 @@ static struct capacity capacity_of(const struct raw *raw, size_t from)
 		if (raw->groups[i].cpuset_cpus.has && (double)raw->groups[i].cpuset_cpus.n < capacity.cpus)
 			capacity = (struct capacity){ .cpus = (double)raw->groups[i].cpuset_cpus.n, .by = "cpuset", .level = i };
 	}
+	/* A quota of more CPUs than the machine may have is no capacity. */
+	if (!raw->online_cpus && capacity.cpus > 1 && strcmp(capacity.by, "quota") == 0)
+		capacity.cpus = INFINITY;
 	return capacity;
 }
 
@@ -156,8 +186,10 @@ static void describe(struct up_detail *detail, const struct raw *p, const struct
 	const struct cpu_group *cur = &c->groups[level], *prev = p ? &p->groups[level] : NULL;
 	const struct up_value quota = cpu_group_quota(cur);
 
-	up_detail_number(detail, "capacity_cpus", capacity->cpus);
-	up_detail_text(detail, "capacity_by", capacity->by);
+	if (isfinite(capacity->cpus)) {
+		up_detail_number(detail, "capacity_cpus", capacity->cpus);
+		up_detail_text(detail, "capacity_by", capacity->by);
+	}
 	if (capacity->level != level)
 		up_detail_text(detail, "limited_by", c->groups[capacity->level].label);
 	if (up_value_ok(quota)) {
@@ -181,7 +213,7 @@ static void add_level(const struct raw *p, const struct raw *c, size_t level, ui
 	const struct capacity capacity = capacity_of(c, level);
 	const bool process = c->process && level == 0;
 	struct up_value used = up_delta(prev ? &prev->usage_ns : NULL, cur->usage_ns, "usage is not counted here");
-	struct up_value share, waiting;
+	struct up_value share, waiting, utilization;
 	struct up_detail detail = { 0 };
 	const char *method;
 	double periods = 0;
@@ -192,6 +224,9 @@ static void add_level(const struct raw *p, const struct raw *c, size_t level, ui
 	waiting = waiting_of(p, c, level, dt_ns, &method);
 	if (up_value_ok(used) && dt_ns > 0)
 		up_detail_number(&detail, "used_cpus", used.number / (double)dt_ns);
+	utilization = isfinite(capacity.cpus) || !up_value_ok(used)
+			      ? up_scaled(used, 1, (double)dt_ns * capacity.cpus, "no CPU to use")
+			      : up_none("neither /sys/devices/system/cpu/online nor /proc/stat is there");
 	describe(&detail, p, c, level, &capacity, share, periods, dt_ns);
 	if (!up_value_ok(waiting) && waiting.reason)
 		up_detail_value(&detail, "waiting", waiting);
@@ -199,13 +234,13 @@ static void add_level(const struct raw *p, const struct raw *c, size_t level, ui
 				 .scope = process ? UP_SCOPE_PROCESS : UP_SCOPE_CGROUP,
 				 .resource = "cpu",
 				 .name = process ? c->label : cur->label,
-				 .utilization = up_scaled(used, 1, (double)dt_ns * capacity.cpus, "no CPU to use"),
+				 .utilization = utilization,
 				 .saturation = share,
 				 .saturation_unit = "ratio",
 				 .saturated_at = SATURATED_SHARE,
 				 .waiting = waiting,
 				 .errors = up_none("not counted per cgroup"),
-				 .servers = capacity.cpus,
+				 .servers = isfinite(capacity.cpus) ? capacity.cpus : 0,
 				 .method = method,
 				 .detail = detail.text,
 				 .state = p ? UP_OK : UP_FIRST,

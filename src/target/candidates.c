@@ -63,6 +63,11 @@ static bool same_group(const struct up_source *source, struct up_arena *arena, c
 	       strcmp(paths.path[b->hierarchy], b->path) == 0;
 }
 
+static int by_label(const void *a, const void *b)
+{
+	return strcmp(((const struct up_candidate *)a)->label, ((const struct up_candidate *)b)->label);
+}
+
 void up_candidates_merge(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies,
 	struct up_candidates *candidates)
 {
@@ -79,6 +84,8 @@ void up_candidates_merge(const struct up_source *source, struct up_arena *arena,
 			candidates->items[kept++] = candidates->items[i];
 	}
 	candidates->count = kept;
+	/* Directories come in no order that people know. */
+	qsort(candidates->items, kept, sizeof(candidates->items[0]), by_label);
 }
 
 /* Length of the UTF-8 sequence at P, 0 when it is none or stands for a control character (U+0080 to U+009F). */

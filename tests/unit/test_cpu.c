@@ -25,6 +25,9 @@ static const struct {
 	{ "v2_cpuset", "api", "/api", 0.5, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT, "1 s of a cpuset of 2 of 8 CPUs" },
 	{ "v1_own", "api", "/api", 1.0, 0.7, 0.9, UP_OK, UP_OK, UP_OK, "the same in nanoseconds" },
 	{ "v1_no_quota", "api", "/api", 0.125, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT, "quota -1" },
+	{ "v1_no_sys", "api", "/api", NONE, 0.7, 0.9, UP_ABSENT, UP_OK, UP_OK,
+		"neither /sys nor /proc/stat: how many CPUs a quota of 2 is of is not known, its periods are" },
+	{ "v1_stat_only", "api", "/api", 0.125, NONE, NONE, UP_OK, UP_ABSENT, UP_ABSENT, "the CPUs are counted in /proc/stat" },
 	{ "hybrid", "api", "/api", 1.0, 0.7, 0.9, UP_OK, UP_OK, UP_OK, "the v1 hierarchy owns the controller" },
 };
 

@@ -139,6 +139,12 @@ static void plain_mounts(void **state)
 	assert_int_equal(up_hierarchies_read(&tree.source, &tree.arena, &found), 0);
 	assert_string_equal(mount_of(&found, UP_CTL_CPU), CG "/cpu,cpuacct");
 	assert_string_equal(mount_of(&found, UP_CTL_MEMORY), CG "/memory");
+	/* Without the last newline: whole when both numbers at the end are there. */
+	tree_file(&tree, "/proc/mounts", "cgroup " CG "/cpu cgroup rw,cpu 0 0\ncgroup " CG "/memory cgroup rw,memory 0 0");
+	assert_int_equal(up_hierarchies_read(&tree.source, &tree.arena, &found), 0);
+	assert_string_equal(mount_of(&found, UP_CTL_MEMORY), CG "/memory");
+	tree_file(&tree, "/proc/mounts", "cgroup " CG "/cpu cgroup rw,cpu 0 0\ncgroup " CG "/memory cgroup rw,memory 0 ");
+	assert_int_equal(up_hierarchies_read(&tree.source, &tree.arena, &found), -EBADMSG);
 	tree_file(&tree, "/proc/mounts", "");
 	assert_int_equal(up_hierarchies_read(&tree.source, &tree.arena, &found), -ENOENT);
 	tree_remove(&tree, "/proc/mounts");

@@ -206,10 +206,19 @@ static void candidates_are_listed(void **state)
 
 	(void)state;
 	start(&m, v2_mounts);
-	tree_cgroup(&m.tree, CG "/a/api", "");
-	tree_cgroup(&m.tree, CG "/b/api", "");
+	for (const char *parent = "gcfbeahd"; *parent; parent++) {
+		char dir[64];
+
+		snprintf(dir, sizeof(dir), CG "/%c/api", *parent);
+		tree_cgroup(&m.tree, dir, "");
+	}
 	assert_int_equal(add(&m, "api", false), -ENOTUNIQ);
 	assert_int_equal(m.targets.count, 0);
+	for (char parent = 'b'; parent <= 'h'; parent++) { /* in order */
+		const char before[] = { '/', (char)(parent - 1), '/', '\0' }, after[] = { '/', parent, '/', '\0' };
+
+		assert_true(strstr(m.message, before) < strstr(m.message, after));
+	}
 	assert_non_null(strstr(m.message, "/a/api"));
 	assert_non_null(strstr(m.message, "/b/api"));
 	assert_int_equal(add(&m, "a/api", false), 0);
