@@ -75,6 +75,8 @@ struct up_told {
 	bool known, failed_known;
 	uint64_t n, failed;
 	double mean_ms, sd_ms, min_ms, max_ms, ms[UP_QUANTILES];
+	bool bucketed; /* computed here from counts in buckets: each percentile lies in [lo_ms, hi_ms], and ms is a guess within */
+	double lo_ms[UP_QUANTILES], hi_ms[UP_QUANTILES]; /* NAN when not bucketed; hi_ms infinite beyond the last bucket */
 };
 /* The same as a summary: no ranks, nothing that was not told. */
 void up_told_summary(const struct up_told *told, struct up_summary *ret_summary);

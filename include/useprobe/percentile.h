@@ -32,6 +32,7 @@ struct up_quantile {
 	double ms; /* nearest rank */
 	uint64_t tail_n; /* samples of higher rank: n - rank */
 	double linear_ms; /* as k6 prints it: between the neighbours of (n - 1) p */
+	double lo_ms, hi_ms; /* where only counts in buckets are known: ms lies in between; NAN else */
 	double jmeter_ms; /* as JMeter's report prints it: between the neighbours of (n + 1) p */
 };
 

@@ -87,6 +87,8 @@ static void quantiles(const struct up_dist *dist, struct up_summary *s)
 
 		s->q[i] = (struct up_quantile){
 			.ms = ms_of((double)up_dist_at_rank(dist, rank)),
+			.lo_ms = NAN,
+			.hi_ms = NAN,
 			.tail_n = dist->n - rank,
 			.linear_ms = between_ms(dist, percent / 100 * (double)(dist->n - 1) + 1),
 			.jmeter_ms = between_ms(dist, percent / 100 * (double)(dist->n + 1)),

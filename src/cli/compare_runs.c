@@ -86,8 +86,11 @@ static double resolution_of(const struct up_compare_result *result, unsigned fig
 
 			if (up_compare_figures[figure].latency)
 				resolution = fmax(resolution, run->resolution_ms);
-			else if ((figure == UP_CMP_ACHIEVED || figure == UP_CMP_OFFERED) && run->span_s > 0 &&
-				 !isnan(run->value[figure]))
+			if (figure >= UP_CMP_P50 && figure <= UP_CMP_P999 && !isnan(run->summary.q[figure - UP_CMP_P50].hi_ms))
+				resolution = fmax(resolution,
+					run->summary.q[figure - UP_CMP_P50].hi_ms - run->summary.q[figure - UP_CMP_P50].lo_ms);
+			if ((figure == UP_CMP_ACHIEVED || figure == UP_CMP_OFFERED) && run->span_s > 0 &&
+				!isnan(run->value[figure]))
 				resolution = fmax(resolution, run->value[figure] * run->span_error_s / run->span_s);
 		}
 	}

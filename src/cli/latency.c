@@ -22,7 +22,7 @@ static const char usage[] =
 	"usage: useprobe latency FILE... [--window TIME] [--from TIME] [--to TIME] [--expected-interval TIME]\n"
 	"                        [--threshold TIME]... [--requests N] [--columns MAP] [--format NAME] [--transactions]\n"
 	"                        [--tz ZONE] [--json]\n"
-	"FILE is the output of a load generator (\"-\": standard input; .gz too). TIME takes 200ms, 1s, 2m; a bare number is seconds.\n";
+	"FILE is the output of a load generator, or scrapes of a Prometheus endpoint one after the other (\"-\": standard input; .gz too). TIME takes 200ms, 1s, 2m; a bare number is seconds.\n";
 
 static int wrong(const char *what, const char *value)
 {
@@ -292,6 +292,11 @@ static int take_told(struct up_latency *latency, const struct latency_args *args
 	struct up_told all = load->file[0].told;
 
 	for (unsigned i = 0; i < load->n_files; i++) {
+		/* Each holds counts since its process started: adding them up would count most requests twice. */
+		if (load->n_files > 1 && load->file[i].told.bucketed)
+			return wrong(
+				"scrapes of one server belong into one file, the older one first: cat BEFORE AFTER | useprobe latency -",
+				NULL);
 		up_told_summary(&load->file[i].told, &load->file[i].summary);
 		if (i == 0)
 			continue;
@@ -304,7 +309,7 @@ static int take_told(struct up_latency *latency, const struct latency_args *args
 		all.min_ms = fmin(all.min_ms, load->file[i].told.min_ms);
 		all.sd_ms = NAN;
 		for (unsigned q = 0; q < UP_QUANTILES; q++)
-			all.ms[q] = NAN;
+			all.ms[q] = all.lo_ms[q] = all.hi_ms[q] = NAN;
 	}
 	latency->told = true;
 	latency->above_2sd_share = NAN;

@@ -31,9 +31,10 @@ static json_t *percentiles_json(const struct up_summary *summary)
 		const struct up_quantile *q = &summary->q[i];
 
 		json_object_set_new(percentiles, up_quantile_names[i].name,
-			json_pack("{s:o, s:I, s:b, s:o, s:o}", "ms", up_json_number(q->ms), "tail_n", (json_int_t)q->tail_n,
-				"reliable", q->tail_n >= UP_TAIL_MIN, "linear_ms", up_json_number(q->linear_ms), "jmeter_ms",
-				up_json_number(q->jmeter_ms)));
+			json_pack("{s:o, s:I, s:b, s:o, s:o, s:o, s:o}", "ms", up_json_number(q->ms), "tail_n",
+				(json_int_t)q->tail_n, "reliable", q->tail_n >= UP_TAIL_MIN, "linear_ms",
+				up_json_number(q->linear_ms), "jmeter_ms", up_json_number(q->jmeter_ms), "lo_ms",
+				up_json_number(q->lo_ms), "hi_ms", up_json_number(q->hi_ms)));
 	}
 	return percentiles;
 }

@@ -89,7 +89,12 @@ static void print_percentiles(FILE *out, const struct up_latency *latency)
 			fprintf(out, " %12s", up_figure(s->ok_only.ms[i]).text);
 		if (corrected)
 			fprintf(out, " %12s", up_figure(latency->corrected.q[i].ms).text);
-		fprintf(out, " %12" PRIu64 "%s\n", s->q[i].tail_n, tail_text(s, i, tail, sizeof(tail)));
+		fprintf(out, " %12" PRIu64 "%s", s->q[i].tail_n, tail_text(s, i, tail, sizeof(tail)));
+		if (isinf(s->q[i].hi_ms))
+			fprintf(out, "  above %s ms, the last bucket", up_figure(s->q[i].lo_ms).text);
+		else if (!isnan(s->q[i].hi_ms))
+			fprintf(out, "  between %s and %s ms", up_figure(s->q[i].lo_ms).text, up_figure(s->q[i].hi_ms).text);
+		fputc('\n', out);
 	}
 	fprintf(out, "%-8s %12s", "max", up_figure(s->max_ms).text);
 	if (ok)
@@ -97,6 +102,11 @@ static void print_percentiles(FILE *out, const struct up_latency *latency)
 	fprintf(out, "\n%-8s %12s", "mean", up_figure(s->mean_ms).text);
 	if (ok)
 		fprintf(out, " %12s", up_figure(s->ok_only.mean_ms).text);
+	if (latency->load.file[0].told.bucketed) {
+		fprintf(out,
+			"\nnearest rank over counts in buckets: a percentile is known to its bucket, the figure in it is a guess; the mean is exact\n");
+		return;
+	}
 	if (latency->told) {
 		fprintf(out, "\nas the tool printed them: a summary holds no requests, so nothing was computed here\n");
 		return;

@@ -93,7 +93,8 @@ static int parse_columns(struct generic *g, const char *columns)
 static bool recognise(struct up_text head, const struct up_load_options *options)
 {
 	(void)head;
-	return options && options->columns;
+	return options && options->columns &&
+	       strncmp(options->columns, "histogram=", 10) != 0; /* that names one of a Prometheus scrape */
 }
 
 static int fail(struct up_reader *reader, const char *what, struct up_text text)

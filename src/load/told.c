@@ -8,7 +8,7 @@ struct up_told up_told_none(void)
 	struct up_told told = { .mean_ms = NAN, .sd_ms = NAN, .min_ms = NAN, .max_ms = NAN };
 
 	for (unsigned i = 0; i < UP_QUANTILES; i++)
-		told.ms[i] = NAN;
+		told.ms[i] = told.lo_ms[i] = told.hi_ms[i] = NAN;
 	return told;
 }
 
@@ -67,6 +67,8 @@ void up_told_summary(const struct up_told *told, struct up_summary *ret_summary)
 	for (unsigned i = 0; i < UP_QUANTILES; i++) {
 		s.ok_only.ms[i] = NAN;
 		s.q[i] = (struct up_quantile){ .ms = told->ms[i],
+			.lo_ms = told->lo_ms[i],
+			.hi_ms = told->hi_ms[i],
 			.tail_n = told->n - up_rank(up_quantile_names[i].percent, told->n),
 			.linear_ms = NAN,
 			.jmeter_ms = NAN };

@@ -92,11 +92,25 @@ static void check_half(const struct up_load *whole, const uint8_t *data, size_t 
 	up_load_done(&half);
 }
 
+/* Percentiles from buckets lie in their bucket and never fall. */
+static void check_told(const struct up_told *told)
+{
+	check(told->n > 0 && told->failed <= told->n && !(told->mean_ms < 0));
+	for (unsigned i = 0; i < UP_QUANTILES && told->bucketed; i++) {
+		check(told->lo_ms[i] >= 0 && told->hi_ms[i] > told->lo_ms[i] && isnan(told->ms[i]) == isinf(told->hi_ms[i]));
+		check(isnan(told->ms[i]) || (told->ms[i] >= told->lo_ms[i] && told->ms[i] <= told->hi_ms[i] * (1 + 1e-12)));
+		check(i == 0 || told->lo_ms[i] >= told->lo_ms[i - 1]);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct up_load load;
+	int r = read_bytes(&load, data, size);
 
-	if (read_bytes(&load, data, size) == 0 && up_points_total(&load.points) > 0 && up_points_total(&load.points) < 200000) {
+	if (r == 0 && load.file[0].told.bucketed)
+		check_told(&load.file[0].told);
+	if (r == 0 && up_points_total(&load.points) > 0 && up_points_total(&load.points) < 200000) {
 		check_half(&load, data, size);
 		/* Longer runs are only slow here: they take more memory and time, no other code. */
 		if (load.last_end_us - load.first_start_us < 2000000000 && load.seconds.n < 2000 && up_load_count(&load) == 0 &&
