@@ -144,6 +144,36 @@ static bool is_limit(const struct up_rules *rules, const struct choice *choice)
 	return s->utilization >= rules->full_min && s->hold_bad_ms <= rules->hold_max * s->hold_good_ms;
 }
 
+/* Rate at which it would be full: the utilization law with the hold time of the good steps. */
+static double ceiling_per_s(const struct up_suspect *s)
+{
+	return s->hold_good_ms > 0 ? 1e3 * s->servers / s->hold_good_ms : NAN;
+}
+
+/* Near its knee a pool of few threads is held longer by less than hold_max, though it only waits for what is full inside it. Then both look like
+ * the limit; the one that would be full first is. */
+static bool tighter_inside(const struct up_comparison *c, const struct choice *outer, struct choice *ret)
+{
+	const double longer_ms = outer->suspect.hold_bad_ms - outer->suspect.hold_good_ms;
+	double lowest = ceiling_per_s(&outer->suspect);
+	bool found = false;
+
+	for (size_t i = 0; i < c->bad.n_stations; i++) {
+		struct choice inner = { .station = c->bad.at[i], .found = true };
+
+		if (!up_station_inside(outer->suspect.kind, inner.station.kind))
+			continue;
+		inner.suspect = up_suspect_of(c, &c->bad.at[i], longer_ms);
+		if (!is_limit(c->rules, &inner) || !(inner.suspect.waiting > or_zero(inner.suspect.waiting_good)) ||
+			!(ceiling_per_s(&inner.suspect) < lowest))
+			continue;
+		lowest = ceiling_per_s(&inner.suspect);
+		*ret = inner;
+		found = true;
+	}
+	return found;
+}
+
 static bool has_inside(enum up_station_kind kind)
 {
 	for (unsigned inner = 0; inner < UP_STATION_KINDS; inner++)
@@ -296,7 +326,7 @@ void up_walk(const struct up_comparison *c, struct up_attribution *a)
 	struct level level = { .kind = UP_STATION_REQUESTS,
 		.growth_ms = c->bad.residence_ms - up_good_states_median(c, up_states_residence_ms),
 		.name = "the time in the target" };
-	struct choice first, second;
+	struct choice first, second, inner, nobody = { 0 };
 
 	if (!(level.growth_ms > 0)) {
 		set_unknown(a, UP_BOTTLENECK_UNKNOWN);
@@ -311,6 +341,14 @@ void up_walk(const struct up_comparison *c, struct up_attribution *a)
 		}
 		first.suspect.limit = is_limit(c->rules, &first);
 		a->walk[a->n_walk++] = first.suspect;
+		if (first.suspect.limit && c->rules->follow_hold && a->n_walk < UP_WALK_MAX &&
+			tighter_inside(c, &first, &inner)) {
+			note_symptom(a, &first.suspect);
+			inner.suspect.limit = true;
+			a->walk[a->n_walk++] = inner.suspect;
+			decide(c, &inner, &nobody, a);
+			return;
+		}
 		if ((first.suspect.limit && c->rules->follow_hold) || !has_inside(first.suspect.kind)) {
 			decide(c, &first, &second, a);
 			return;

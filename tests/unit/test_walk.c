@@ -185,6 +185,42 @@ static void test_cpu_quota_and_its_ancestor(void **state)
 	tape_done(&scene.tape);
 }
 
+/* All threads are busy and held only 1.2 times as long, but for the CPU that is full inside them: both look like the limit, and the CPU would have
+ * been full first. With more CPU to spare the threads are the limit. */
+static void run_full_inside(struct scene *scene, double cpu_ms)
+{
+	struct second bad = healthy(1111);
+
+	bad.in_flight = 60;
+	bad.arrivals = 1400;
+	bad.busy = 16;
+	bad.used_cpus = 2;
+	bad.throttled = 3;
+	scene_begin(scene);
+	for (int second = 0; second < 3 * STEP_S; second++) {
+		struct second good = healthy(second < STEP_S ? 50 : 100);
+
+		good.used_cpus = good.departures * cpu_ms / 1e3;
+		write_second(&scene->tape, second < 2 * STEP_S ? &good : &bad);
+		tape_tick(&scene->tape);
+	}
+	scene_answer(scene);
+}
+
+static void test_full_inside_a_full_pool(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	run_full_inside(&scene, 1.8);
+	assert_suspect(&scene, "cpu", "/api");
+	assert_int_equal(scene.answer.walk[0].kind, UP_STATION_WORKERS);
+	tape_done(&scene.tape);
+	run_full_inside(&scene, 1.3); /* 2 CPUs / 1.3 ms = 1538/s, 16 threads / 12 ms = 1333/s */
+	assert_suspect(&scene, "thread-pool", "api[7]/worker-");
+	tape_done(&scene.tape);
+}
+
 static void test_other_users_of_the_cpus(void **state)
 {
 	struct second bad = healthy(100);
@@ -491,6 +527,7 @@ int main(void)
 		cmocka_unit_test(test_inherits_to_the_dependency),
 		cmocka_unit_test(test_walk_goes_on_in_the_second_target),
 		cmocka_unit_test(test_cpu_quota_and_its_ancestor),
+		cmocka_unit_test(test_full_inside_a_full_pool),
 		cmocka_unit_test(test_other_users_of_the_cpus),
 		cmocka_unit_test(test_two_causes_are_unknown),
 		cmocka_unit_test(test_nothing_measured_is_outside),
