@@ -76,10 +76,7 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPFFLAGS) -c -o $@ $<
 
 # Atomics that return a value need the third instruction set (Linux 5.12); what these programs hook or call is younger than that.
-$(B)/bpf/requests.bpf.o $(B)/bpf/queues.bpf.o: BPFFLAGS += -mcpu=v3
-
-# Atomic exchange (Linux 5.12); the hooks of requests are younger anyway.
-$(B)/bpf/requests.bpf.o: BPFFLAGS += -mcpu=v3
+$(B)/bpf/requests.bpf.o $(B)/bpf/queues.bpf.o $(B)/bpf/blocks.bpf.o: BPFFLAGS += -mcpu=v3
 
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(say) SKEL $@

@@ -132,6 +132,7 @@ static struct up_needs needs_of(const struct up_probe *probe)
 		needs.requests |= collector->needs_requests;
 		needs.tasks |= collector->needs_tasks;
 		needs.queues |= collector->needs_queues;
+		needs.blocks |= collector->needs_blocks;
 	}
 	return needs;
 }
@@ -473,6 +474,11 @@ void up_probe_set_interval(struct up_probe *probe, uint64_t interval_ns)
 const struct up_delay *up_probe_delay(const struct up_probe *probe)
 {
 	return probe->env.delay;
+}
+
+const char *up_probe_blocks_reason(const struct up_probe *probe)
+{
+	return probe->env.blocks ? NULL : probe->env.blocks_reason ? probe->env.blocks_reason : "not asked for";
 }
 
 uint64_t up_probe_late_ticks(const struct up_probe *probe)

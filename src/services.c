@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "useprobe/blocks.h"
 #include "useprobe/clock.h"
 #include "useprobe/delay.h"
 #include "useprobe/netspaces.h"
@@ -73,6 +74,11 @@ int up_services_start(struct up_services *services, struct up_env *env, struct u
 	/* Thread pools are a target's; all threads of a machine would be too many rows. */
 	if (r == 0 && needs.tasks && env->targets->count)
 		start_tasks(services, env);
+	if (r == 0 && needs.blocks) {
+		env->blocks_error =
+			up_blocks_new(env->source, &env->blocks, services->blocks_reason, sizeof(services->blocks_reason));
+		env->blocks_reason = services->blocks_reason;
+	}
 	if (r == 0 && needs.queues)
 		start_queues(services, env);
 	return r;
@@ -96,12 +102,14 @@ void up_services_retarget(struct up_env *env)
 void up_services_stop(struct up_env *env)
 {
 	up_queues_free(env->queues);
+	up_blocks_free(env->blocks);
 	up_tasks_free(env->tasks);
 	up_requests_free(env->requests);
 	up_netspaces_free(env->netspaces);
 	up_sockets_free(env->sockets);
 	up_delay_free(env->delay);
 	env->queues = NULL;
+	env->blocks = NULL;
 	env->tasks = NULL;
 	env->requests = NULL;
 	env->netspaces = NULL;

@@ -9,6 +9,7 @@
 #include "useprobe/source.h"
 #include "useprobe/target.h"
 
+struct up_blocks; /* useprobe/blocks.h: how long disks take for a request */
 struct up_queues; /* useprobe/queues.h: queues inside the targets' programs (--queue) */
 struct up_tasks; /* useprobe/tasks.h: threads of the targets in pools */
 struct up_requests; /* useprobe/requests.h: turns of connections, shared by requests and dependency */
@@ -46,6 +47,9 @@ struct up_env {
 	struct up_queues *queues; /* NULL: queues_reason says why */
 	const char *queues_reason;
 	int queues_error;
+	struct up_blocks *blocks; /* NULL: blocks_reason says why */
+	const char *blocks_reason;
+	int blocks_error;
 	const struct up_setting *settings; /* [setting_count] */
 	size_t setting_count;
 	uint64_t interval_ns;
@@ -67,6 +71,7 @@ struct up_collector {
 	bool needs_requests; /* reads env->requests */
 	bool needs_tasks; /* reads env->tasks */
 	bool needs_queues; /* reads env->queues */
+	bool needs_blocks; /* reads env->blocks */
 	size_t state_bytes; /* kept over the run, zeroed before open */
 	size_t raw_bytes; /* one sample, zeroed before read */
 	/* Finds and opens what is read. 0 or -errno with env->error; a failed open is tried again when the target comes back. NULL: none. */

@@ -38,6 +38,8 @@ void up_probe_set_interval(struct up_probe *probe, uint64_t interval_ns);
 void up_probe_event(struct up_probe *probe, const char *resource, const char *name, const char *text, const char *target);
 /* The run's delay service; NULL on a recorded tree. */
 const struct up_delay *up_probe_delay(const struct up_probe *probe);
+/* Why the latency of disks is not measured; NULL when it is. */
+const char *up_probe_blocks_reason(const struct up_probe *probe);
 /* Ticks so far that began late or were skipped. */
 uint64_t up_probe_late_ticks(const struct up_probe *probe);
 /* Events that wait for the next tick: a run that ends makes one more tick for them. */

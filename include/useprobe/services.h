@@ -9,12 +9,12 @@
 
 /* Which of them some collector of the run asks for. The delay service is cheap and always there. */
 struct up_needs {
-	bool sockets, netspaces, requests, tasks, queues;
+	bool sockets, netspaces, requests, tasks, queues, blocks;
 };
 
 /* Text the reasons in the environment point at. */
 struct up_services {
-	char requests_reason[256], tasks_reason[256], queues_reason[256];
+	char requests_reason[256], tasks_reason[256], queues_reason[256], blocks_reason[256];
 };
 
 /* Starts what is needed and works here. They are started with the run, not with the first read: what they load and enter needs rights

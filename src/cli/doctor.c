@@ -126,6 +126,7 @@ static void print_line(const char *name, const char *target, const struct findin
 static void print_text(const struct doctor *doctor)
 {
 	const struct up_delay *delay = up_probe_delay(doctor->probe);
+	const char *blocks_reason = up_probe_blocks_reason(doctor->probe);
 	struct up_probe_instance instance;
 	bool better = true;
 
@@ -148,6 +149,9 @@ static void print_text(const struct doctor *doctor)
 		print_line(delay_methods[i].name, NULL, &finding);
 		better = better && reason;
 	}
+	print_line("disk latency by BPF", NULL,
+		&(struct finding){
+			.status = blocks_reason ? "refused" : "in use", .reason = blocks_reason, .fix = fix_of(blocks_reason) });
 }
 
 static json_t *text_or_null(const char *text)
@@ -156,6 +160,15 @@ static json_t *text_or_null(const char *text)
 	json_t *value = text ? json_string(text) : NULL;
 
 	return value ? value : json_null();
+}
+
+static json_t *disk_latency_json(const char *reason)
+{
+	json_t *item = json_object();
+
+	json_object_set_new(item, "in_use", json_boolean(!reason));
+	json_object_set_new(item, "reason", text_or_null(reason));
+	return item;
 }
 
 static int print_json(const struct doctor *doctor)
@@ -190,6 +203,7 @@ static int print_json(const struct doctor *doctor)
 	}
 	json_object_set_new(root, "collectors", list);
 	json_object_set_new(root, "delay", delays);
+	json_object_set_new(root, "disk_latency", disk_latency_json(up_probe_blocks_reason(doctor->probe)));
 	r = json_dumpf(root, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(root);

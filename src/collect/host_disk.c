@@ -2,17 +2,20 @@
  *     8 0 sda 1234 5 67890 321 99 8 7654 210 0 400 531 ...      14 columns since 2.6.25, 18 since 4.18, 20 since 5.5
  * Field 13 (io_ticks) is the time with at least one request in flight, field 14 the same weighted by their number: their growth over a
  * window is the busy share and the mean queue length. Both are milliseconds in 32 bits that wrap (block/genhd.c prints unsigned int).
+ * How long a request takes at the device comes from the block tracepoints (useprobe/blocks.h) where they can be had.
  * A device that serves requests in parallel (NVMe, RAID) can be 100 % busy and still have room. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "disk_latency.h"
 #include "useprobe/clock.h"
 #include "useprobe/collector.h"
 
 #define DISKS_MAX 64
 
 struct disk {
+	unsigned major, minor;
 	const char *name; /* kernel name, may hold '/' (cciss/c0d0) */
 	struct up_u64 reads, writes; /* counter, requests completed */
 	struct up_u64 read_sectors, write_sectors; /* counter, of 512 bytes */
@@ -28,6 +31,7 @@ struct raw {
 	struct disk *disks; /* [disk_count] */
 	size_t disk_count;
 	size_t more; /* disks beyond DISKS_MAX */
+	struct disk_latency latency;
 };
 
 static int host_disk_open(struct up_env *env, void *opaque)
@@ -86,6 +90,8 @@ static int scan_disk(struct up_arena *arena, const char *line, size_t len, struc
 	if (n < UP_COUNT(field) || name_len == 0)
 		return -EBADMSG;
 	*ret = (struct disk){
+		.major = (unsigned)major,
+		.minor = (unsigned)minor,
 		.name = up_arena_strndup(arena, name, name_len),
 		.reads = { .n = field[0], .has = true },
 		.read_sectors = { .n = field[2], .has = true },
@@ -130,6 +136,9 @@ static int host_disk_read(struct up_env *env, void *opaque, struct up_arena *are
 	}
 	if (cut)
 		return up_fail(env, -EBADMSG, "/proc/diskstats is cut off");
+	r = disk_latency_read(env, arena, &raw.latency);
+	if (r < 0)
+		return r;
 	*(struct raw *)ret_raw = raw;
 	return 0;
 }
@@ -147,8 +156,11 @@ static struct up_value per_second(const struct up_u64 *prev, struct up_u64 cur, 
 	return up_scaled(up_delta(prev, cur, NULL), factor * (double)UP_NS_PER_S, (double)dt_ns, "no time passed");
 }
 
-static void add_disk(const struct disk *p, const struct disk *c, uint64_t dt_ns, struct up_rows *out)
+static void add_disk(const struct raw *prev, const struct raw *cur, const struct disk *c, uint64_t dt_ns, struct up_rows *out)
 {
+	const struct disk *p = find_disk(prev, c->name);
+	const struct up_block_disk *requests = disk_latency_find(&cur->latency, c->major, c->minor);
+	const struct up_block_disk *requests_before = prev ? disk_latency_find(&prev->latency, c->major, c->minor) : NULL;
 	const struct up_value busy_ms = up_delta_wrap(p ? &p->busy_ms : NULL, c->busy_ms, 32, NULL);
 	const struct up_value weighted_ms = up_delta_wrap(p ? &p->weighted_ms : NULL, c->weighted_ms, 32, NULL);
 	const struct up_value queue = up_scaled(weighted_ms, (double)UP_NS_PER_MS, (double)dt_ns, "no time passed");
@@ -163,6 +175,7 @@ static void add_disk(const struct disk *p, const struct disk *c, uint64_t dt_ns,
 	up_detail_value(&detail, "read_bytes_per_s", per_second(p ? &p->read_sectors : NULL, c->read_sectors, 512, dt_ns));
 	up_detail_value(&detail, "write_bytes_per_s", per_second(p ? &p->write_sectors : NULL, c->write_sectors, 512, dt_ns));
 	up_detail_count(&detail, "in_flight", c->in_flight.n);
+	disk_latency_describe(&detail, &cur->latency, prev ? &prev->latency : NULL, requests_before, requests);
 	up_rows_add(out, &(struct up_row){
 				 .scope = UP_SCOPE_HOST,
 				 .resource = "disk",
@@ -171,8 +184,10 @@ static void add_disk(const struct disk *p, const struct disk *c, uint64_t dt_ns,
 				 .saturation = queue,
 				 .saturation_unit = "requests",
 				 .waiting = up_none("a device's queue is not the target's; see its cgroup row"),
-				 .errors = up_none("not in /proc/diskstats"),
-				 .method = "/proc/diskstats measured",
+				 .errors = requests ? disk_latency_failed(prev != NULL, requests_before, requests)
+						    : up_none("failed requests are not in /proc/diskstats"),
+				 .method = requests ? "/proc/diskstats, tp_btf/block_rq_issue, block_rq_complete measured"
+						    : "/proc/diskstats measured",
 				 .detail = detail.text,
 				 .state = p ? UP_OK : UP_FIRST,
 			 });
@@ -183,7 +198,7 @@ static int host_disk_derive(const void *prev, const void *cur, uint64_t dt_ns, s
 	const struct raw *c = cur;
 
 	for (size_t i = 0; i < c->disk_count; i++)
-		add_disk(find_disk(prev, c->disks[i].name), &c->disks[i], dt_ns, out);
+		add_disk(prev, c, &c->disks[i], dt_ns, out);
 	return 0;
 }
 
@@ -193,6 +208,7 @@ const struct up_collector up_collector_host_disk = {
 	.per = UP_PER_HOST,
 	.scope = UP_SCOPE_HOST,
 	.resource = "disk",
+	.needs_blocks = true,
 	.state_bytes = sizeof(struct state),
 	.raw_bytes = sizeof(struct raw),
 	.open = host_disk_open,

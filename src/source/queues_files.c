@@ -179,7 +179,7 @@ int queue_attach(struct queues *skeleton, const struct up_queue_spec *spec, size
 	struct up_elf_function functions[UP_QUEUE_POINTS] = { 0 };
 	const size_t count = queue_points(spec, points);
 	struct queue_file file = { .spec = index, .put_cost_ns = NAN, .take_cost_ns = NAN };
-	struct stat stat_buffer;
+	struct stat stat_buffer = { 0 };
 	char path[32];
 	int r = queue_find_points(fd, spec, points, count, functions, message, size);
 

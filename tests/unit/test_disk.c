@@ -1,6 +1,10 @@
 /* disk and host_disk on recorded trees. */
+#include <errno.h>
+
+#include "../../src/collect/disk_latency.h"
 #include "fake.h"
 #include "rig.h"
+#include "useprobe/delay.h"
 
 extern const struct up_collector up_collector_disk, up_collector_host_disk;
 
@@ -129,6 +133,62 @@ static void a_cut_line_is_an_error(void **state)
 	}
 }
 
+#define KNOWN(x) ((struct up_u64){ .n = (x), .has = true })
+
+/* 100 reads of 1 ms and 20 of 50 ms in the window; 19 writes of 2 ms; one of them failed. */
+static void time_at_the_device(void **state)
+{
+	static uint64_t reads[2][UP_BLOCKS_BUCKETS], writes[UP_BLOCKS_BUCKETS];
+	struct up_block_disk p = { .major = 8, .minor = 0 }, c = { .major = 8, .minor = 0 };
+	struct disk_latency prev = { .disks = &p, .count = 1 }, cur = { .disks = &c, .count = 1 };
+	struct up_detail detail = { 0 };
+	double number;
+
+	(void)state;
+	reads[0][up_delay_bucket(9000000)] = reads[1][up_delay_bucket(9000000)] = 500; /* before the window */
+	reads[1][up_delay_bucket(1000000)] = 100;
+	reads[1][up_delay_bucket(50000000)] = 20;
+	writes[up_delay_bucket(2000000)] = 19;
+	p.read = (struct up_block_times){ KNOWN(500), KNOWN(0), KNOWN(4500000000), reads[0] };
+	c.read = (struct up_block_times){ KNOWN(620), KNOWN(0), KNOWN(5600000000), reads[1] };
+	p.write = (struct up_block_times){ KNOWN(0), KNOWN(0), KNOWN(0), writes };
+	c.write = (struct up_block_times){ KNOWN(19), KNOWN(1), KNOWN(38000000), writes };
+	assert_ptr_equal(disk_latency_find(&cur, 8, 0), &c);
+	assert_null(disk_latency_find(&cur, 8, 16));
+	disk_latency_describe(&detail, &cur, &prev, &p, &c);
+	assert_true(up_detail_get_number(detail.text, "read_mean_ms", &number));
+	assert_near(number, 1100.0 / 120, 1e-5, "1.1 s over 120 reads");
+	assert_true(up_detail_get_number(detail.text, "read_p50_ms", &number));
+	assert_near(number, 1, 0.07, "the window's reads, not those before");
+	assert_true(up_detail_get_number(detail.text, "read_p99_ms", &number));
+	assert_near(number, 50, 3.5, "a sixth takes 50 ms");
+	assert_true(up_detail_get_number(detail.text, "write_mean_ms", &number));
+	assert_near(number, 2, 1e-9, "38 ms over 19 writes");
+	assert_false(up_detail_get_number(detail.text, "write_p99_ms", &number));
+	fake_value(disk_latency_failed(true, &p, &c), UP_OK, 1, "one failed");
+	fake_value(disk_latency_failed(true, NULL, &c), UP_OK, 1, "a disk that is new in the window had none before");
+	assert_int_equal(disk_latency_failed(false, NULL, &c).state, UP_FIRST);
+}
+
+static void no_time_at_the_device_says_why(void **state)
+{
+	struct disk_latency refused = { .reason = "CAP_BPF is missing", .error = -EPERM };
+	struct up_detail detail = { 0 };
+	char text[64];
+	struct rig rig;
+
+	(void)state;
+	disk_latency_describe(&detail, &refused, NULL, NULL, NULL);
+	assert_true(up_detail_get(detail.text, "latency_state", text, sizeof(text)));
+	assert_string_equal(text, "denied:CAP_BPF is missing");
+	rig_open(&rig, FIXTURES "host_disk", NULL, UP_NS_PER_S, "host_disk");
+	rig_tick(&rig);
+	fake_detail_text(rig_row(&rig, "disk", "sda"), "latency_state", "absent:a recorded tree has no requests");
+	assert_string_equal(rig_row(&rig, "disk", "sda")->method, "/proc/diskstats measured");
+	assert_int_equal(rig_row(&rig, "disk", "sda")->errors.state, UP_ABSENT);
+	rig_close(&rig);
+}
+
 static void every_prefix_is_an_error_or_right(void **state)
 {
 	(void)state;
@@ -142,6 +202,8 @@ int main(void)
 		cmocka_unit_test(a_target),
 		cmocka_unit_test(uncounted_on_v1_is_not_zero),
 		cmocka_unit_test(a_cut_line_is_an_error),
+		cmocka_unit_test(time_at_the_device),
+		cmocka_unit_test(no_time_at_the_device_says_why),
 		cmocka_unit_test(every_prefix_is_an_error_or_right),
 	};
 
