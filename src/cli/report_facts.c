@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report_page.h"
+#include "useprobe/scan.h"
 #include "useprobe/sidecar.h"
 
 void up_report_facts_done(struct up_report_facts *facts)
@@ -55,6 +56,20 @@ static void text_of(const json_t *value, char *ret, size_t size)
 		snprintf(ret, size, "%s", json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "");
 }
 
+/* "23.5 GiB (25276063744 bytes)"; v1 writes its largest page count where there is no limit. */
+static void gibibytes(const char *text, char *ret, size_t size)
+{
+	const char *cursor = text;
+	uint64_t bytes;
+
+	if (up_scan_u64(&cursor, &bytes) < 0 || *cursor)
+		snprintf(ret, size, "%s", text);
+	else if (bytes >= UINT64_C(1) << 62)
+		snprintf(ret, size, "no limit (%s)", text);
+	else
+		snprintf(ret, size, "%.3g GiB (%s bytes)", (double)bytes / (1 << 30), text);
+}
+
 /* Adds OBJECT's KEY as WHAT, when it is known. */
 static int take(struct up_report_facts *facts, const json_t *object, const char *key, const char *group, const char *what,
 	const char *unit)
@@ -64,7 +79,10 @@ static int take(struct up_report_facts *facts, const json_t *object, const char 
 	text_of(json_object_get(object, key), value, sizeof(value));
 	if (!*value)
 		return 0;
-	snprintf(whole, sizeof(whole), "%s%s", value, unit);
+	if (strcmp(unit, " bytes") == 0)
+		gibibytes(value, whole, sizeof(whole));
+	else
+		snprintf(whole, sizeof(whole), "%s%s", value, unit);
 	return add(facts, UP_MEASURED, group, what, whole);
 }
 
@@ -98,9 +116,13 @@ static int take_pairs(
 
 	json_object_foreach(object, key, value)
 	{
-		char text[1024], what[300];
+		char raw[1024], text[1100], what[300];
 
-		text_of(value, text, sizeof(text));
+		text_of(value, raw, sizeof(raw));
+		if (strncmp(key, "memory.", 7) == 0)
+			gibibytes(raw, text, sizeof(text));
+		else
+			snprintf(text, sizeof(text), "%s", raw);
 		snprintf(what, sizeof(what), "%s%.250s", prefix, key);
 		if (add(facts, mark, group, what, text) < 0)
 			return -ENOMEM;

@@ -5,7 +5,7 @@
 
 #include "page_parts.h"
 
-enum { WIDTH = 520, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 30, BOTTOM = 44 };
+enum { WIDTH = 520, HEIGHT = 308, LEFT = 76, RIGHT = 14, TOP = 38, BOTTOM = 44 };
 
 /* The curve as plain arrays. */
 struct curve {
@@ -76,7 +76,7 @@ static void shade_knee(const struct up_plot *plot, const struct up_page *page, c
 	from = knee->good >= 0 ? up_axis_at(&plot->x, c->level[knee->good]) : plot->x.from;
 	to = up_axis_at(&plot->x, c->level[knee->bad]);
 	up_svg_rect(plot->out, "knee", from, plot->y.to, to - from, plot->y.from - plot->y.to);
-	up_svg_text(plot->out, "kneename", fmin(fmax((from + to) / 2, LEFT + 20), WIDTH - RIGHT - 20), TOP - 6, "middle", "knee");
+	up_svg_text(plot->out, "kneename", fmin(fmax((from + to) / 2, LEFT + 20), WIDTH - RIGHT - 20), TOP - 5, "middle", "knee");
 }
 
 /* Where SERIES stands at each step: a full dot where the step is good, an open one where it is bad. */
@@ -206,6 +206,32 @@ void up_chart_latency(struct up_buffer *out, const struct up_page *page)
 	up_svg_end(out);
 }
 
+/* Dots of the loop, each with its load where there is room for it. */
+static void loop_dots(const struct up_plot *plot, const struct up_page *page, const struct curve *c)
+{
+	double taken_x[UP_STEPS_MAX], taken_y[UP_STEPS_MAX];
+	size_t taken = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const double x = up_axis_at(&plot->x, c->achieved[i]), y = up_axis_at(&plot->y, c->quantile[1][i]);
+		const bool left = x > WIDTH - 90;
+		const double label_x = x + (left ? -9 : 9), label_y = y + (left ? -7 : 14);
+		bool free = true;
+
+		if (!isfinite(c->quantile[1][i]))
+			continue;
+		up_buffer_print(plot->out, "<circle class=\"p95%s\" cx=\"%s\" cy=\"%s\" r=\"3.5\"/>\n",
+			page->curve->step[i].verdict == UP_STEP_BAD ? " bad" : "", up_px(x).text, up_px(y).text);
+		for (size_t k = 0; k < taken; k++)
+			free = free && (fabs(taken_x[k] - label_x) > 48 || fabs(taken_y[k] - label_y) > 13);
+		if (!free)
+			continue;
+		taken_x[taken] = label_x;
+		taken_y[taken++] = label_y;
+		up_svg_text(plot->out, "tick", label_x, label_y, left ? "end" : "start", up_page_level(page->curve, (int)i).text);
+	}
+}
+
 /* Throughput on the one axis, latency on the other, step after step: the curve turns back where more load brings less. */
 void up_chart_loop(struct up_buffer *out, const struct up_page *page)
 {
@@ -227,16 +253,6 @@ void up_chart_loop(struct up_buffer *out, const struct up_page *page)
 		up_plot_line(&plot, "kneeline", x, y, 2);
 	}
 	up_plot_line(&plot, "p95", c.achieved, c.quantile[1], c.n);
-	for (size_t i = 0; i < c.n; i++) {
-		const double x = up_axis_at(&plot.x, c.achieved[i]), y = up_axis_at(&plot.y, c.quantile[1][i]);
-
-		if (!isfinite(c.quantile[1][i]))
-			continue;
-		up_buffer_print(out, "<circle class=\"p95%s\" cx=\"%s\" cy=\"%s\" r=\"3.5\"/>\n",
-			page->curve->step[i].verdict == UP_STEP_BAD ? " bad" : "", up_px(x).text, up_px(y).text);
-		if (c.n <= 16)
-			up_svg_text(out, "tick", x + (x > WIDTH - 90 ? -7 : 7), y + (x > WIDTH - 90 ? -6 : 12),
-				x > WIDTH - 90 ? "end" : "start", up_page_level(page->curve, (int)i).text);
-	}
+	loop_dots(&plot, page, &c);
 	up_svg_end(out);
 }

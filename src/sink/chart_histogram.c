@@ -4,7 +4,7 @@
 
 #include "page_parts.h"
 
-enum { WIDTH = 520, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 30, BOTTOM = 44 };
+enum { WIDTH = 520, HEIGHT = 308, LEFT = 76, RIGHT = 14, TOP = 38, BOTTOM = 44 };
 
 static void percentiles(const struct up_plot *plot, const struct up_summary *s)
 {

@@ -138,13 +138,21 @@ static void peaks(const struct up_timeline *t, const struct up_use_row *row, con
 		comma = ", ";
 	}
 	if (row->errors > 0)
-		up_buffer_print(&text, "%s%s errors", comma, up_amount(row->errors).text);
+		up_buffer_print(&text, "%s%s errors", comma, up_count(row->errors).text);
 	up_buffer_add(t->out, "<span class=\"peak\">");
 	if (text.text)
 		up_html_text(t->out, text.text);
 	up_buffer_add(t->out, "</span>");
 	t->out->failed = t->out->failed || text.failed;
 	up_buffer_done(&text);
+}
+
+static bool is_suspect(const struct up_page *page, const struct up_track *track)
+{
+	const struct up_attribution *a = page->attribution;
+
+	return a && a->has_suspect && a->verdict == UP_BOTTLENECK_RESOURCE &&
+	       strcmp(a->suspect.resource, up_resource_name(track->resource)) == 0 && strcmp(a->suspect.name, track->name) == 0;
 }
 
 static void use_lane(const struct up_timeline *t, const struct up_use_row *row)
@@ -155,6 +163,8 @@ static void use_lane(const struct up_timeline *t, const struct up_use_row *row)
 
 	up_buffer_print(t->out, "<div class=\"who\"><b>%s</b> ", up_resource_name(track->resource));
 	up_html_text(t->out, up_plain(track->name).text);
+	if (is_suspect(t->page, track))
+		up_buffer_add(t->out, " <em>suspect</em>");
 	peaks(t, row, r->text[track->unit]);
 	up_buffer_add(t->out, "</div>");
 	up_lane_begin(t, AREA + BAND + 2, up_resource_name(track->resource));
@@ -193,10 +203,60 @@ void up_lanes_load(const struct up_timeline *t)
 	most = fmax(highest(offered, t->bins), highest(done, t->bins));
 	up_buffer_print(t->out,
 		"<div class=\"who\"><b>load</b> grey: offered, blue: completed<span class=\"peak\">peak %s requests/s</span></div>",
-		up_amount(most).text);
+		up_count(most).text);
 	up_lane_begin(t, 44, "offered and completed requests per second");
 	up_lane_area(t, "off", offered, most, 0, 44);
 	up_lane_area(t, "fin", done, most, 0, 44);
+	up_lane_end(t);
+}
+
+/* What the kernel saw inside the target whose requests are looked at; of several listeners the fullest. */
+static bool read_inside(const struct up_timeline *t, double *bin)
+{
+	const struct up_recording *r = t->page->recording;
+	bool any = false;
+
+	clear(bin, t->bins);
+	for (size_t k = 0; r && k < r->n_tracks; k++) {
+		const struct up_track *track = &r->track[k];
+
+		if (track->resource != UP_RES_REQUESTS || !track->figure || !track->target || !t->page->target ||
+			strcmp(track->target, t->page->target) != 0)
+			continue;
+		for (size_t i = 0; i < track->n; i++) {
+			const int64_t end_us = r->tick[track->at[i].tick].wall_us;
+			const double in_flight = (double)track->figure[i * UP_FIGURES + UP_FIG_IN_FLIGHT];
+
+			cover(t, end_us - (int64_t)((double)track->at[i].window_s * 1e6), end_us, in_flight, bin);
+			any = any || isfinite(in_flight);
+		}
+	}
+	return any;
+}
+
+void up_lanes_in_flight(const struct up_timeline *t, bool with_load)
+{
+	double outside[UP_LANE_BINS_MAX], inside[UP_LANE_BINS_MAX], most;
+	const bool known = read_inside(t, inside);
+
+	clear(outside, t->bins);
+	for (size_t i = 0; with_load && i < t->page->load->seconds.n; i++) {
+		const struct up_seconds *seconds = &t->page->load->seconds;
+		const int64_t from_us = (seconds->first_s + (int64_t)i) * 1000000 + t->shift_us;
+
+		cover(t, from_us, from_us + 1000000, seconds->at[i].busy_s, outside);
+	}
+	most = fmax(highest(outside, t->bins), highest(inside, t->bins));
+	if (!known && !with_load)
+		return;
+	up_buffer_print(t->out, "<div class=\"who\"><b>in flight</b> %s%s%s<span class=\"peak\">peak %s requests</span></div>",
+		with_load ? "grey: as the generator counts" : "", with_load && known ? ", " : "",
+		known ? "blue: inside the target" : "", up_amount(most).text);
+	up_lane_begin(t, 32, "requests in flight");
+	if (with_load)
+		up_lane_area(t, "off", outside, most, 0, 32);
+	if (known)
+		up_lane_area(t, "fin", inside, most, 0, 32);
 	up_lane_end(t);
 }
 
@@ -261,7 +321,7 @@ void up_lanes_heat(const struct up_timeline *t)
 	for (unsigned class = 1; class <= 6; class ++)
 		up_buffer_print(
 			t->out, "<svg width=\"10\" height=\"10\"><rect class=\"h%u\" width=\"10\" height=\"10\"/></svg>", class);
-	up_buffer_print(t->out, " 1 to %s requests</span></div>", up_amount(most).text);
+	up_buffer_print(t->out, " 1 to %s requests</span></div>", up_count(most).text);
 	up_lane_begin(t, heat->rows * HEAT_ROW, "response times over time");
 	/* Cells may reach beyond the axis: it ends with the last tick. */
 	up_buffer_print(t->out,

@@ -7,7 +7,7 @@
 
 const char up_page_style_time[] =
 	".lanes{display:grid;grid-template-columns:230px 1fr;gap:3px 12px;margin:10px 0;align-items:center}.who{font-size:12.5px;line-height:1.25;"
-	"overflow-wrap:anywhere}.who span{color:var(--soft)}.who .peak{display:block;font-size:11.5px}.bar,.strip{display:block;width:100%;overflow:hidden}.bar{height:26px}"
+	"overflow-wrap:anywhere}.who span{color:var(--soft)}.who em{font-style:normal;font-size:11px;background:var(--knee);color:var(--ink);border-radius:3px;padding:0 4px}.who .peak{display:block;font-size:11.5px}.bar,.strip{display:block;width:100%;overflow:hidden}.bar{height:26px}.clock{display:block;width:100%;height:22px;overflow:visible}"
 	".strip{background:var(--card)}.strip path,.strip rect{shape-rendering:crispEdges}.key{white-space:nowrap;margin-right:8px}.key svg{"
 	"vertical-align:-1px}.count{fill:var(--c1);opacity:.75}.u{fill:var(--c1);opacity:.8}.v{fill:var(--c3);opacity:.75}.off{fill:var(--ideal);"
 	"opacity:.5}.fin{fill:var(--c1);opacity:.8}.e{fill:var(--bad)}.win{fill:var(--knee);opacity:.35}.border{stroke:var(--line)}.event{"
@@ -18,7 +18,7 @@ const char up_page_style_time[] =
 	".s6{fill:#e58a7b}.s7{fill:#2f7d4f}.s8{fill:#7a5c3e}.s9{fill:#b03060}.s10{fill:#5f74c9}.s11{fill:#3b8fb8}.s12{fill:#9aa5b1}"
 	".s13{fill:#c9ced4}.bar text{fill:#fff;font-size:12px}.bar .t2,.bar .t3,.bar .t6,.bar .t12,.bar .t13{fill:#1b2027}\n"
 	"@media(max-width:600px){.lanes{grid-template-columns:1fr;gap:2px}.lanes .who{margin-top:7px}.who .peak{display:inline;margin-left:6px}"
-	".bar text{display:none}}@media print{.lanes{grid-template-columns:150px 1fr}.who,svg.strip{break-inside:avoid}}\n";
+	".bar text{display:none}}@media print{.lanes{grid-template-columns:190px 1fr}.who,svg.strip{break-inside:avoid}}\n";
 
 double up_timeline_percent(const struct up_timeline *t, int64_t us)
 {
@@ -76,8 +76,8 @@ void up_lane_area(
 		int y = (int)height * 4 - (int)lround(part * height * 4);
 
 		/* What is measured and small is still seen. */
-		if (known && value[i] > 0 && y == (int)height * 4)
-			y--;
+		if (known && value[i] > 0 && y > (int)height * 4 - 4)
+			y = (int)height * 4 - 4;
 		if (open && known && y == last) {
 			run++;
 			continue;
@@ -127,7 +127,7 @@ static void axis_lane(const struct up_timeline *t)
 		if (span_s / steps_s[i] <= 6)
 			step = steps_s[i];
 	up_buffer_print(t->out,
-		"<div class=\"who\"><span>time%s</span></div><svg class=\"bar\" role=\"img\" aria-label=\"time axis\">",
+		"<div class=\"who\"><span>time%s</span></div><svg class=\"clock\" role=\"img\" aria-label=\"time axis\">",
 		t->undated ? " since the beginning" : " (UTC)");
 	for (int64_t at = t->from_us / 1000000 / step * step; at * 1000000 < t->to_us; at += step) {
 		const double x = up_timeline_percent(t, at * 1000000);
@@ -135,7 +135,7 @@ static void axis_lane(const struct up_timeline *t)
 		if (at * 1000000 < t->from_us)
 			continue;
 		up_buffer_print(t->out,
-			"<line class=\"axis\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"5\"/><text class=\"axistick\" x=\"%.2f%%\" y=\"18\" text-anchor=\"%s\">%s</text>",
+			"<line class=\"axis\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"5\"/><text class=\"tick\" x=\"%.2f%%\" y=\"18\" text-anchor=\"%s\">%s</text>",
 			x, x, x,
 			x < 5    ? "start"
 			: x > 95 ? "end"
@@ -157,7 +157,7 @@ static void events(const struct up_timeline *t)
 
 		up_buffer_print(t->out, "<li>%s ", up_page_clock(event->wall_us, false).text);
 		up_html_text(t->out, up_plain(event->kind).text);
-		up_buffer_add(t->out, " ");
+		up_buffer_add(t->out, *event->name ? " " : "");
 		up_html_text(t->out, up_plain(event->name).text);
 		up_buffer_add(t->out, *event->text ? ": " : "");
 		up_html_text(t->out, up_plain(event->text).text);
@@ -212,6 +212,7 @@ void up_chart_time(struct up_buffer *out, const struct up_page *page)
 		up_lanes_load(&t);
 		up_lanes_heat(&t);
 	}
+	up_lanes_in_flight(&t, load_fits);
 	up_lanes_use(&t, false);
 	axis_lane(&t);
 	up_buffer_add(out, "</div>\n");

@@ -26,6 +26,8 @@ void up_lane_area(const struct up_timeline *timeline, const char *class, const d
 
 /* Label column of the load and of each resource with its lane. */
 void up_lanes_load(const struct up_timeline *timeline);
+/* WITH_LOAD: the generator's count too. */
+void up_lanes_in_flight(const struct up_timeline *timeline, bool with_load);
 void up_lanes_heat(const struct up_timeline *timeline);
 void up_lanes_use(const struct up_timeline *timeline, bool quiet);
 

@@ -193,6 +193,38 @@ void up_doc_table_end(struct up_doc *doc)
 	up_buffer_add(doc->out, doc->html ? "</tbody></table></div>\n" : "\n");
 }
 
+void up_doc_facts(struct up_doc *doc, const char *title)
+{
+	if (doc->html) {
+		up_buffer_add(doc->out, "<div class=\"group\">");
+		up_html_text(doc->out, title);
+		up_buffer_add(doc->out, "</div>\n<dl>\n");
+	} else {
+		up_doc_heading(doc, title);
+	}
+}
+
+void up_doc_fact(struct up_doc *doc, const char *key, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	up_buffer_add(doc->out, doc->html ? "<div><dt>" : "- ");
+	if (doc->html)
+		up_html_text(doc->out, key);
+	else
+		up_markdown_text(doc->out, key);
+	up_buffer_add(doc->out, doc->html ? "</dt><dd>" : ": ");
+	put(doc, format, list);
+	up_buffer_add(doc->out, doc->html ? "</dd></div>\n" : "\n");
+	va_end(list);
+}
+
+void up_doc_facts_end(struct up_doc *doc)
+{
+	up_buffer_add(doc->out, doc->html ? "</dl>\n" : "\n");
+}
+
 void up_doc_fold(struct up_doc *doc, const char *summary)
 {
 	if (doc->html) {

@@ -53,6 +53,10 @@ void up_doc_tiles_end(struct up_doc *doc);
 void up_doc_table(struct up_doc *doc, const char *caption, const struct up_doc_column *column, unsigned n);
 void up_doc_cell(struct up_doc *doc, const char *format, ...) UP_PRINTF(2, 3);
 void up_doc_table_end(struct up_doc *doc);
+/* Pairs under a title that may hold a mark true of all of them. */
+void up_doc_facts(struct up_doc *doc, const char *title);
+void up_doc_fact(struct up_doc *doc, const char *key, const char *format, ...) UP_PRINTF(3, 4);
+void up_doc_facts_end(struct up_doc *doc);
 /* What is folded away in HTML until somebody opens it. */
 void up_doc_fold(struct up_doc *doc, const char *summary);
 void up_doc_fold_end(struct up_doc *doc);

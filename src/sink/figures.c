@@ -56,6 +56,11 @@ struct up_amount up_amount(double value)
 	return a;
 }
 
+struct up_amount up_count(double value)
+{
+	return isfinite(value) ? whole(value) : dash();
+}
+
 static struct up_amount with_unit(struct up_amount number, const char *unit)
 {
 	struct up_amount a;
@@ -109,7 +114,7 @@ struct up_amount up_span_text(double seconds)
 	if (!isfinite(seconds))
 		return dash();
 	if (seconds < 120)
-		return with_unit(up_amount(round(seconds * 10) / 10), "s");
+		return with_unit(up_tick(round(seconds * 10) / 10), "s");
 	snprintf(a.text, sizeof(a.text), "%.0f min %02.0f s", floor(seconds / 60), fmod(seconds, 60));
 	return a;
 }

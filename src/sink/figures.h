@@ -7,6 +7,8 @@ struct up_amount {
 };
 /* Three to four significant digits, thousands apart: "0", "0.004", "1.37", "42.5", "608", "12 400". Below 0.001: "<0.001". */
 struct up_amount up_amount(double value);
+/* A whole number of things. */
+struct up_amount up_count(double value);
 /* Time in ms with its unit: "0.142 ms", "10.7 ms", "2.40 s". */
 struct up_amount up_ms(double ms);
 /* RATIO as "14 %"; "0.4 %" below one, "<0.1 %". */

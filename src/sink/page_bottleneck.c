@@ -63,7 +63,10 @@ static void verdict(struct up_doc *doc, const struct up_page *page)
 {
 	const struct up_attribution *a = page->attribution;
 
-	up_doc_say(doc, "Verdict: %s. %s" UP_C ".", up_bottleneck_verdict_name(a->verdict), up_plain(a->reason).text);
+	if (a->has_suspect && a->verdict == UP_BOTTLENECK_RESOURCE)
+		up_doc_say(doc, "Suspect: %s. %s" UP_C ".", station(&a->suspect).text, up_plain(a->reason).text);
+	else
+		up_doc_say(doc, "Verdict: %s. %s" UP_C ".", up_bottleneck_verdict_name(a->verdict), up_plain(a->reason).text);
 	if (a->has_suspect)
 		suspects(doc, page);
 	lines(doc, "Evidence", a->evidence, a->n_evidence);

@@ -1,12 +1,12 @@
 /* What it ran on, and what the probe itself cost. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "page_parts.h"
 
 static void facts(struct up_doc *doc, const struct up_page *page)
 {
-	static const struct up_doc_column columns[] = { { "what", false }, { "value", false } };
 	static const char *const marks[] = { [UP_MEASURED] = UP_M, [UP_COMPUTED] = UP_C, [UP_ASSUMED] = UP_A };
 	const char *group = NULL;
 
@@ -14,16 +14,18 @@ static void facts(struct up_doc *doc, const struct up_page *page)
 		const struct up_page_fact *fact = &page->fact[i];
 
 		if (!group || strcmp(group, fact->group) != 0) {
+			char title[640];
+
+			snprintf(title, sizeof(title), "%s%s", up_plain(fact->group).text, marks[fact->mark]);
 			if (group)
-				up_doc_table_end(doc);
-			up_doc_table(doc, up_plain(fact->group).text, columns, UP_COUNT(columns));
+				up_doc_facts_end(doc);
+			up_doc_facts(doc, title);
 			group = fact->group;
 		}
-		up_doc_cell(doc, "%s", up_plain(fact->key).text);
-		up_doc_cell(doc, "%s%s", up_plain(fact->value).text, marks[fact->mark]);
+		up_doc_fact(doc, up_plain(fact->key).text, "%s", up_plain(fact->value).text);
 	}
 	if (group)
-		up_doc_table_end(doc);
+		up_doc_facts_end(doc);
 }
 
 /* Means over the whole recording of what is not the target's doing. */
@@ -49,7 +51,12 @@ static void background(struct up_doc *doc, const struct up_page *page)
 				up_amount(reading.utilization).text, up_amount(reading.saturation_max).text);
 	}
 	if (page->shift && page->load) {
-		if (page->shift->known)
+		if (page->shift->known && fabs(page->shift->shift_s) < 5e-4)
+			up_doc_item(doc,
+				"Clocks of load file and samples agree" UP_C
+				" within %.2g s: starts and arrivals match best without a shift.",
+				page->shift->uncertainty_s);
+		else if (page->shift->known)
 			up_doc_item(doc,
 				"Clocks: the load file's was shifted by %.3f s" UP_C
 				" (+-%.3f s) to match the kernel's arrivals.",

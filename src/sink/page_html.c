@@ -9,7 +9,7 @@ static const char style[] =
 	"--knee:#f3c96b;--c1:#0b62a8;--c2:#c2571a;--c3:#7a3e9d;--ideal:#8a949f;--goal:#1d7a46;--h1:#dbe9f6;--h2:#b5d3ec;--h3:#7fb2dc;"
 	"--h4:#4a8dc6;--h5:#1f65a5;--h6:#0a3d70;--w1:#fbe3c4;--w2:#f0a860;--w3:#c2571a}\n"
 	"@media(prefers-color-scheme:dark){:root{--bg:#14181d;--card:#1d232a;--ink:#e6eaee;--soft:#a0abb7;--line:#343d47;--accent:#6cb2ee;"
-	"--bad:#ff8a80;--knee:#6b5518;--c1:#6cb2ee;--c2:#f2a261;--c3:#c79be6;--ideal:#76818d;--goal:#5fcf93;--h1:#16304a;--h2:#1c4770;"
+	"--bad:#ff8a80;--knee:#94761f;--c1:#6cb2ee;--c2:#f2a261;--c3:#c79be6;--ideal:#76818d;--goal:#5fcf93;--h1:#16304a;--h2:#1c4770;"
 	"--h3:#2766a0;--h4:#4189c8;--h5:#7db5e6;--h6:#c9e2f8;--w1:#4a3319;--w2:#a8662a;--w3:#f2a261}}\n"
 	"*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,"
 	"'Helvetica Neue',Arial,sans-serif}main{max-width:1120px;margin:0 auto;padding:24px 20px 48px}\n"
@@ -23,8 +23,11 @@ static const char style[] =
 	"line-height:1.3;overflow-wrap:anywhere}.below{font-size:13px;color:var(--soft);overflow-wrap:anywhere}\n"
 	".wide{overflow-x:auto;margin:8px 0 14px}table{border-collapse:collapse;font-size:13.5px;font-variant-numeric:tabular-nums}"
 	"caption{text-align:left;color:var(--soft);font-size:13px;padding-bottom:4px}th,td{padding:4px 10px 4px 0;text-align:left;"
-	"vertical-align:top;border-bottom:1px solid var(--line)}th{font-weight:600;color:var(--soft);white-space:nowrap}"
-	"td.n,th.n{text-align:right;padding-left:6px}td.n{white-space:nowrap}td{overflow-wrap:anywhere}\n"
+	"vertical-align:top;border-bottom:1px solid var(--line)}th{font-weight:600;color:var(--soft);vertical-align:bottom}"
+	"td.n,th.n{text-align:right;padding-left:6px}td.n{white-space:nowrap}td{overflow-wrap:break-word}td:not(.n){min-width:6.5em;max-width:30em}\n"
+	".group{font-weight:600;font-size:14px;margin:12px 0 2px}dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,250px),1fr));"
+	"gap:2px 24px;margin:4px 0 10px;font-size:13.5px}dl div{border-bottom:1px solid var(--line);padding:3px 0}dt{color:var(--soft);font-size:12px}"
+	"dd{margin:0;overflow-wrap:anywhere}\n"
 	"details{margin:8px 0}summary{cursor:pointer;color:var(--accent)}.charts{display:grid;"
 	"grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:18px 22px;margin:12px 0}figure{margin:0}"
 	"figcaption{font-size:13px;color:var(--soft)}svg{font-family:inherit}svg.chart{display:block;width:100%;height:auto;overflow:visible}\n"
@@ -42,7 +45,8 @@ static const char style_print[] =
 	"--knee:#f3c96b;--c1:#0b62a8;--c2:#c2571a;--c3:#7a3e9d;--ideal:#777;--goal:#1d7a46;--h1:#dbe9f6;--h2:#b5d3ec;--h3:#7fb2dc;"
 	"--h4:#4a8dc6;--h5:#1f65a5;--h6:#0a3d70;--w1:#fbe3c4;--w2:#f0a860;--w3:#c2571a}*{print-color-adjust:exact;"
 	"-webkit-print-color-adjust:exact}body{font-size:10pt}main{max-width:none;padding:0}h2{break-after:avoid}h3{break-after:avoid}"
-	"figure,.tile,tr,svg,li{break-inside:avoid}.wide{overflow:visible}table{font-size:8.5pt}.charts{grid-template-columns:1fr 1fr}}\n"
+	"figure,.tile,tr,svg,li{break-inside:avoid}.wide{overflow:visible}table{font-size:8.5pt}.charts{grid-template-columns:1fr 1fr}dl{grid-template-columns:1fr 1fr 1fr}"
+	".tiles{grid-template-columns:1fr 1fr}}\n"
 	"@page{margin:14mm}\n";
 
 int up_page_html(const struct up_page *page, struct up_buffer *out)

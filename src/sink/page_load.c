@@ -94,7 +94,7 @@ static void tile_safe(struct up_doc *doc, const struct up_page *page)
 		return;
 	step = &page->curve->step[knee->good];
 	snprintf(figure, sizeof(figure), "%s" UP_M, up_page_level(page->curve, knee->good).text);
-	up_doc_tile(doc, "Highest load that was followed", figure, "p95 %s" UP_M ", %s in flight" UP_C,
+	up_doc_tile(doc, "Safe operating point", figure, "p95 %s" UP_M ", %s in flight" UP_C,
 		up_ms(step->latency.q[UP_P95].ms).text, up_amount(step->in_flight).text);
 }
 
@@ -196,8 +196,8 @@ static void file_table(struct up_doc *doc, const struct up_page *page)
 
 		up_doc_cell(doc, "%s", up_plain(file->path).text);
 		up_doc_cell(doc, "%s", file->traits.name);
-		up_doc_cell(doc, "%s", up_amount((double)file->n_points).text);
-		up_doc_cell(doc, "%s", up_amount((double)file->skipped_lines).text);
+		up_doc_cell(doc, "%s", up_count((double)file->n_points).text);
+		up_doc_cell(doc, "%s", up_count((double)file->skipped_lines).text);
 		up_doc_cell(doc, "%s", file->traits.includes);
 	}
 	up_doc_table_end(doc);
@@ -236,9 +236,9 @@ static void step_table(struct up_doc *doc, const struct up_page *page)
 		up_doc_cell(doc, "%s", up_page_clock(step->start_us, curve->undated).text);
 		up_doc_cell(doc, "%s", up_span_text((double)(step->end_us - step->start_us) / 1e6).text);
 		up_doc_cell(doc, "%s%s", up_amount(step->offered_per_s).text, page->offered_stated ? UP_A : UP_M);
-		up_doc_cell(doc, "%s", up_amount((double)step->arrivals).text);
-		up_doc_cell(doc, "%s", up_amount((double)step->dropped).text);
-		up_doc_cell(doc, "%s", up_amount((double)step->late).text);
+		up_doc_cell(doc, "%s", up_count((double)step->arrivals).text);
+		up_doc_cell(doc, "%s", up_count((double)step->dropped).text);
+		up_doc_cell(doc, "%s", up_count((double)step->late).text);
 	}
 	up_doc_table_end(doc);
 }
@@ -256,10 +256,10 @@ static void say_hidden(struct up_doc *doc, const struct up_page *page)
 		up_doc_note(doc,
 			"Of each step the first %s" UP_A " is left out as settling time: %s requests" UP_M ", the slowest %s" UP_M
 			". Every figure of a step below is of the rest.",
-			up_percent(page->curve->settle_share).text, up_amount((double)n).text, up_ms(max_ms).text);
+			up_percent(page->curve->settle_share).text, up_count((double)n).text, up_ms(max_ms).text);
 	else if (n)
 		up_doc_note(doc, "Left out while settling: %s requests" UP_M ", the slowest %s" UP_M ".",
-			up_amount((double)n).text, up_ms(max_ms).text);
+			up_count((double)n).text, up_ms(max_ms).text);
 }
 
 void up_page_load(struct up_doc *doc, const struct up_page *page)
@@ -279,8 +279,8 @@ void up_page_load(struct up_doc *doc, const struct up_page *page)
 	file_remarks(doc, load);
 	if (page->requested > total)
 		up_doc_say(doc, "Missing: %s" UP_C " of the %s requests" UP_A " that were sent have no row.",
-			up_amount((double)(page->requested - total)).text, up_amount((double)page->requested).text);
-	up_doc_say(doc, "Model of the load: %s. %s.", up_model_name(page->curve->model.model),
+			up_count((double)(page->requested - total)).text, up_count((double)page->requested).text);
+	up_doc_say(doc, "Model of the load: %s (%s).", up_model_name(page->curve->model.model),
 		up_plain(page->curve->model.reason).text);
 	if (page->curve->n) {
 		step_table(doc, page);

@@ -12,9 +12,9 @@ static const char *verdict_word(const struct up_page *page, size_t i)
 		return "collapse";
 	if (step->verdict != UP_STEP_BAD)
 		return step->verdict == UP_STEP_GOOD ? "good" : "not judged";
-	return step->why & UP_BAD_SHORT     ? "bad: completes less than arrives"
+	return step->why & UP_BAD_SHORT     ? "bad: falls short"
 	       : step->why & UP_BAD_FAILING ? "bad: errors"
-	       : step->why & UP_BAD_RISING  ? "bad: requests pile up"
+	       : step->why & UP_BAD_RISING  ? "bad: piles up"
 					    : "beyond the bounds";
 }
 
@@ -42,12 +42,15 @@ static void step_table(struct up_doc *doc, const struct up_page *page)
 		up_doc_cell(doc, "%s%s", up_amount(s->n ? s->q[UP_P99].ms : NAN).text,
 			s->n && s->q[UP_P99].tail_n < UP_TAIL_MIN ? " (few)" : "");
 		up_doc_cell(doc, "%s", up_amount(s->max_ms).text);
-		up_doc_cell(doc, "%s", up_amount(s->failed_known ? (double)s->failed : NAN).text);
+		up_doc_cell(doc, "%s", up_count(s->failed_known ? (double)s->failed : NAN).text);
 		up_doc_cell(doc, "%s", up_percent(step->arrivals ? (double)step->ends / (double)step->arrivals : NAN).text);
 		up_doc_cell(doc, "%s", verdict_word(page, i));
 	}
 	up_doc_table_end(doc);
-	up_doc_note(doc, "(few): fewer than %d samples lie beyond this percentile; it is not reliable.", UP_TAIL_MIN);
+	up_doc_note(doc,
+		"Falls short: completes less than arrives, by more than 5 %% and more than chance. Piles up: requests in flight rise through the "
+		"step. (few): fewer than %d samples lie beyond this percentile; it is not reliable.",
+		UP_TAIL_MIN);
 }
 
 static void figure(struct up_doc *doc, void (*draw)(struct up_buffer *out, const struct up_page *page),
@@ -126,8 +129,8 @@ static void overall(struct up_doc *doc, const struct up_summary *s)
 		s->exact ? "The whole run, all steps together"
 			 : "The whole run, all steps together; percentiles from a histogram, within 0.1 %",
 		columns, UP_COUNT(columns));
-	up_doc_cell(doc, "%s", up_amount((double)s->n).text);
-	up_doc_cell(doc, "%s", up_amount(s->failed_known ? (double)s->failed : NAN).text);
+	up_doc_cell(doc, "%s", up_count((double)s->n).text);
+	up_doc_cell(doc, "%s", up_count(s->failed_known ? (double)s->failed : NAN).text);
 	up_doc_cell(doc, "%s", up_amount(s->mean_ms).text);
 	for (int q = 0; q < UP_QUANTILES; q++)
 		up_doc_cell(doc, "%s%s", up_amount(s->q[q].ms).text, s->q[q].tail_n < UP_TAIL_MIN ? " (few)" : "");

@@ -72,7 +72,7 @@ size_t up_axis_ticks(const struct up_axis *axis, unsigned count, double ret[UP_T
 		return log_ticks(axis, ret);
 	step = nice_step(axis->hi - axis->lo, count);
 	for (double i = ceil(axis->lo / step - 1e-9); i * step <= axis->hi + step * 1e-9 && n < UP_TICKS_MAX; i++)
-		ret[n++] = i * step;
+		ret[n++] = i == 0 ? 0 : i * step; /* never -0 */
 	return n;
 }
 
@@ -155,7 +155,7 @@ void up_plot_frame(const struct up_plot *plot)
 	}
 	up_svg_line(plot->out, "axis", x->from, y->from, x->to, y->from);
 	up_svg_text(plot->out, "name", (x->from + x->to) / 2, y->from + 35, "middle", plot->x_name);
-	up_svg_text_up(plot->out, "name", 13, (y->from + y->to) / 2, plot->y_name);
+	up_svg_text_up(plot->out, "name", 12, (y->from + y->to) / 2, plot->y_name);
 }
 
 void up_plot_line(const struct up_plot *plot, const char *class, const double *x, const double *y, size_t n)
