@@ -6,6 +6,7 @@
 #include "attribution_internal.h"
 
 static const double onset_sigmas = 3 * 1.4826; /* MAD to standard deviation of a normal distribution */
+static const double bound_ratio = 0.5;
 static const double floor_servers_ratio = 0.05, floor_waiting = 0.2;
 enum { ONSET_TICKS = 3, ONSET_MAX = 8192 };
 
@@ -117,12 +118,23 @@ static const struct up_station *station_of(const struct up_comparison *c, const 
 	return NULL;
 }
 
+/* What the stations stepped through let pass: the queue of what they hold cannot be longer. */
+static double bound_of(const struct up_attribution *a)
+{
+	double bound = INFINITY;
+
+	for (size_t i = 0; i + 1 < a->n_walk; i++)
+		if (a->walk[i].servers > 0)
+			bound = fmin(bound, a->walk[i].servers);
+	return bound;
+}
+
 bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution *a, int64_t from_us, double uncertainty_s,
 	char *why, size_t size)
 {
 	const struct up_station *like = station_of(c, &a->suspect);
 	struct series *s = calloc(1, sizeof(*s));
-	double inside_s, suspect_s, tick_s, allowed_s;
+	double inside_s, suspect_s, tick_s, allowed_s, limit;
 	bool agrees = true;
 
 	if (s && like)
@@ -130,7 +142,9 @@ bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution 
 	if (s && s->n > 2 * ONSET_TICKS) {
 		tick_s = (s->at_s[s->n - 1] - s->at_s[0]) / (double)(s->n - 1);
 		inside_s = onset(s, s->inside, threshold(s, s->inside, NAN));
-		suspect_s = onset(s, s->suspect, threshold(s, s->suspect, a->suspect.servers));
+		limit = threshold(s, s->suspect, a->suspect.servers);
+		/* When it leaves a band that wide it is chance: two threads now and then have two tasks held back in good steps too. */
+		suspect_s = limit > bound_ratio * bound_of(a) ? NAN : onset(s, s->suspect, limit);
 		allowed_s = fmax(2 * tick_s, uncertainty_s);
 		/* A queue behind a small pool cannot be longer than the pool: it may fill in good steps too and never leave their band. That is no late onset. */
 		agrees = isnan(inside_s) || isnan(suspect_s) || suspect_s <= inside_s + allowed_s;
@@ -138,7 +152,7 @@ bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution 
 			up_say(why, size, "requests inside never left the good steps' band for three ticks: onset not judged");
 		else if (isnan(suspect_s))
 			up_say(why, size,
-				"requests inside began to grow at +%.1f s; the suspect's own level never left the good steps' band for three ticks: onset not judged",
+				"requests inside began to grow at +%.1f s; the suspect's own level is bounded by what holds it or never left the good steps' band for three ticks: onset not judged",
 				inside_s);
 		else
 			up_say(why, size, "onset at +%.1f s, requests inside at +%.1f s (allowed: %.1f s later)", suspect_s,
