@@ -24,6 +24,7 @@ struct raw {
 	struct link *links; /* [link_count] */
 	size_t link_count, more;
 	struct network_tcp tcp;
+	struct network_unsent unsent;
 	bool host;
 	struct network_space inside;
 };
@@ -118,6 +119,8 @@ static int network_read(struct up_env *env, void *state, struct up_arena *arena,
 		r = network_tcp_read(env, arena, dir, &raw.tcp);
 	if (r == 0)
 		r = network_look(env, arena, pid, &raw.inside);
+	if (r == 0)
+		r = network_unsent_read(env, arena, &raw.inside, &raw.unsent);
 	raw.label = up_arena_strdup(arena, env->target ? env->target->label : "host");
 	if (r == 0 && !raw.label)
 		r = -ENOSPC;
@@ -219,10 +222,11 @@ static void add_link(const struct raw *before, const struct raw *c, const struct
 static int network_derive(const void *prev, const void *cur, uint64_t dt_ns, struct up_rows *out)
 {
 	const struct raw *p = prev, *c = cur;
+	const struct network_tcp_sample before = { p ? &p->tcp : NULL, p ? &p->unsent : NULL }, now = { &c->tcp, &c->unsent };
 
 	for (size_t i = 0; i < c->link_count; i++)
 		add_link(p, c, find_link(p, c->links[i].name), &c->links[i], dt_ns, out);
-	network_tcp_add(p ? &p->tcp : NULL, &c->tcp, c->label, dt_ns, out);
+	network_tcp_add(p ? &before : NULL, &now, &c->inside, c->label, dt_ns, out);
 	return 0;
 }
 
@@ -232,6 +236,7 @@ const struct up_collector up_collector_network = {
 	.per = UP_PER_TARGET,
 	.scope = UP_SCOPE_NETNS,
 	.resource = "network",
+	.needs_sockets = true, /* whose response it is follows from the listener */
 	.needs_netspaces = true,
 	.raw_bytes = sizeof(struct raw),
 	.read = network_read,

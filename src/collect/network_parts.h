@@ -33,16 +33,38 @@ int network_look(struct up_env *env, struct up_arena *arena, pid_t pid, struct n
 /* Why a figure of SPACE is not there. */
 struct up_value network_unknown(const struct network_space *space, const char *otherwise);
 
+/* Bytes that are not sent (useprobe/census.h): of responses, which leave through listening ports, and of requests opened from here. */
+struct network_unsent {
+	bool has; /* there was a census */
+	bool by_listener; /* responses of the target's own listeners only; else of every listening port of the namespace */
+	uint64_t census_ns;
+	struct up_u64 responses_ns, nagle_ns, window_ns; /* counters: connections, integrated */
+	struct up_u64 requests_nagle_ns;
+	uint32_t responses_max; /* sum of the ports' maxima in the window */
+	uint64_t bytes; /* of responses, at the last census */
+	uint32_t connections; /* that responses leave through */
+};
+/* Adds up the ports that are the target's. 0, -ENOSPC. */
+int network_unsent_read(
+	struct up_env *env, struct up_arena *arena, const struct network_space *space, struct network_unsent *ret);
+/* Adds the figures to DETAIL. *RET_WAITING: connections with response bytes unsent beyond a round trip, on average; *RET_MAX: most seen. */
+void network_unsent_fill(const struct network_unsent *p, const struct network_unsent *c, const struct network_space *space,
+	struct up_detail *detail, struct up_value *ret_waiting, struct up_value *ret_max);
+
 /* Counters of a namespace. */
 struct network_tcp {
 	struct up_u64 retransmits, sent, timeouts, connect_failures, resets, out_resets, listen_drops, backlog_drops,
-		memory_aborts;
+		memory_aborts, syn_retransmits, pruned, receive_dropped, zero_windows;
 };
 /* Reads DIR/snmp and DIR/netstat (DIR: "proc/PID/net"). 0, -EBADMSG. */
 int network_tcp_read(struct up_env *env, struct up_arena *arena, const char *dir, struct network_tcp *ret);
 /* The row "tcp" of the namespace LABEL. P NULL: first sample. */
-void network_tcp_add(
-	const struct network_tcp *p, const struct network_tcp *c, const char *label, uint64_t dt_ns, struct up_rows *out);
+struct network_tcp_sample {
+	const struct network_tcp *tcp;
+	const struct network_unsent *unsent;
+};
+void network_tcp_add(const struct network_tcp_sample *p, const struct network_tcp_sample *c, const struct network_space *space,
+	const char *label, uint64_t dt_ns, struct up_rows *out);
 
 /* What the queue of an interface did in a window. */
 struct network_queue {

@@ -208,6 +208,47 @@ static void figures_of_a_row(void **state)
 	assert_int_equal(queue.drops.state, UP_OK);
 }
 
+static void responses_that_wait(void **state)
+{
+	const struct network_space inside = { .state = UP_OK },
+				   denied = { .state = UP_DENIED, .reason = "CAP_SYS_ADMIN is missing" };
+	struct network_unsent p = { .has = true, .by_listener = true, .census_ns = UP_NS_PER_S }, c = p;
+	struct up_detail detail = { 0 };
+	struct up_value waiting, max;
+	char hint[128];
+
+	(void)state;
+	p.responses_ns = p.nagle_ns = p.window_ns = p.requests_nagle_ns = (struct up_u64){ 7, true };
+	c = p;
+	c.census_ns += 2 * UP_NS_PER_S;
+	c.responses_ns.n += 12 * UP_NS_PER_S;
+	c.nagle_ns.n += 4 * UP_NS_PER_S;
+	c.responses_max = 9;
+	c.connections = 40;
+	network_unsent_fill(&p, &c, &inside, &detail, &waiting, &max);
+	assert_near(waiting.number, 6, 1e-9, "12 connection seconds in 2 s");
+	assert_near(max.number, 9, 0, "most seen");
+	assert_true(up_detail_get(detail.text, "hint", hint, sizeof(hint)));
+	assert_non_null(strstr(hint, "TCP_NODELAY"));
+	/* 2 of 41 connections are less than one in twenty. */
+	detail = (struct up_detail){ 0 };
+	c.connections = 41;
+	network_unsent_fill(&p, &c, &inside, &detail, &waiting, &max);
+	assert_false(up_detail_get(detail.text, "hint", hint, sizeof(hint)));
+	/* No census in the window; another set of ports; none at all. */
+	c.census_ns = p.census_ns;
+	network_unsent_fill(&p, &c, &inside, &detail, &waiting, &max);
+	assert_int_equal(waiting.state, UP_ABSENT);
+	p.by_listener = false;
+	network_unsent_fill(&p, &c, &inside, &detail, &waiting, &max);
+	assert_int_equal(waiting.state, UP_FIRST);
+	c.has = false;
+	network_unsent_fill(NULL, &c, &denied, &detail, &waiting, &max);
+	assert_int_equal(waiting.state, UP_DENIED);
+	network_unsent_fill(NULL, &c, &inside, &detail, &waiting, &max);
+	assert_int_equal(waiting.state, UP_ABSENT);
+}
+
 static void the_own_namespace(void **state)
 {
 	struct up_netspaces *spaces;
@@ -243,6 +284,7 @@ int main(void)
 		cmocka_unit_test(no_kind),
 		cmocka_unit_test(polls_add_up),
 		cmocka_unit_test(figures_of_a_row),
+		cmocka_unit_test(responses_that_wait),
 		cmocka_unit_test(the_own_namespace),
 	};
 
