@@ -38,6 +38,14 @@ struct pt_regs___arm64 {
 
 #pragma clang attribute pop
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, UP_TASK_ENDS_BYTES);
+} ends SEC(".maps");
+
+/* Ends that found no room in the ring. */
+__u64 ends_lost = 0;
+
 /* Set by a walk: whether this kernel marks the threads in a memory stall. */
 __u32 memstall_known = 0;
 
@@ -125,5 +133,32 @@ int up_tasks_snapshot(struct bpf_iter__task *ctx)
 	bpf_probe_read_kernel(record.comm, sizeof(record.comm), task->comm);
 	read_syscall(task, &record);
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+/* Here and not at sched_process_exit, since what a thread used of its last time slice is added when it leaves the CPU for good. A process
+ * comes here when its parent has asked for its status. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(up_tasks_end, struct task_struct *task)
+{
+	const int target = target_of_task(task);
+	struct up_task_end *end;
+
+	if (target < 0)
+		return 0;
+	end = bpf_ringbuf_reserve(&ends, sizeof(*end), 0);
+	if (!end) {
+		__sync_fetch_and_add(&ends_lost, 1);
+		return 0;
+	}
+	end->pid = task->pid;
+	end->tgid = task->tgid;
+	end->target = target;
+	end->zero = 0;
+	end->start_ns = task->start_time;
+	end->exec_ns = task->se.sum_exec_runtime;
+	bpf_probe_read_kernel(end->comm, sizeof(end->comm), task->comm);
+	/* Nobody waits for it: the next snapshot looks. */
+	bpf_ringbuf_submit(end, BPF_RB_NO_WAKEUP);
 	return 0;
 }

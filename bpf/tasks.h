@@ -24,4 +24,17 @@ struct up_task_record {
 };
 _Static_assert(sizeof(struct up_task_record) == 72, "up_task_record");
 
+/* A thread that has ended, told when the kernel gives it up: its CPU time is complete then. */
+struct up_task_end {
+	__u32 pid, tgid;
+	__u32 target;
+	__u32 zero;
+	__u64 start_ns;
+	__u64 exec_ns;
+	char comm[16];
+};
+_Static_assert(sizeof(struct up_task_end) == 48, "up_task_end");
+
+#define UP_TASK_ENDS_BYTES (256 << 10) /* some 4,600 ends between two snapshots */
+
 #endif

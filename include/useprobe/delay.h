@@ -22,6 +22,7 @@ enum up_delay_method { UP_DELAY_NONE, UP_DELAY_BPF, UP_DELAY_TASKSTATS, UP_DELAY
 struct up_delay_sample {
 	enum up_delay_method method;
 	bool lower_bound; /* some waits are not in the sums */
+	const char *left_out; /* static: which waits, and why; NULL = none or a method that always leaves some out */
 	struct up_u64 wait_ns; /* counter: all time spent runnable but not running */
 	struct up_u64 throttled_ns; /* counter: the part of wait_ns because of a CPU quota; BPF only */
 	/* counter: lower bound of the same without BPF, from cpu.stat.local or the group's own cpu.stat: a throttled CPU counts once there,

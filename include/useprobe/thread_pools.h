@@ -42,9 +42,18 @@ struct up_thread {
 	char comm[16];
 };
 
+/* A thread that has ended. */
+struct up_ended {
+	uint32_t pid, tgid, target;
+	uint64_t start_ns; /* CLOCK_MONOTONIC, as the snapshots' time */
+	uint64_t exec_ns; /* counter: all its CPU time */
+	char comm[16];
+};
+
 struct up_pool {
 	char name[UP_POOL_NAME]; /* "java[12]/pool-1-thread-", "node[7]/node#2" */
-	uint32_t target, tgid;
+	uint32_t target;
+	uint32_t tgid; /* 0: all processes of one name that were in no snapshot, "sh[*]/sh" */
 	char stem[16];
 	uint64_t word; /* futex word its threads idle on, 0 = none known */
 	uint64_t first_ns; /* of the first snapshot with it */
@@ -52,7 +61,12 @@ struct up_pool {
 	uint32_t threads; /* in the last snapshot */
 	uint64_t area_ns[UP_DOING_COUNT]; /* counter: threads integrated over time */
 	uint64_t threads_area_ns; /* counter */
-	uint64_t exec_ns; /* counter: CPU time of its threads; of threads that ended, up to their last snapshot */
+	uint64_t
+		exec_ns; /* counter: CPU time of its threads; of those that ended up to their end if up_pools_end is told, else up to
+			   * their last snapshot */
+	uint64_t ended; /* counter: threads that ended */
+	uint64_t unseen; /* counter: those of them that were in no snapshot */
+	uint64_t ended_ns; /* when the last one was told of, 0 = none yet */
 	uint32_t now[UP_DOING_COUNT];
 };
 
@@ -62,7 +76,12 @@ UP_MUST_CHECK int up_pools_new(struct up_pools **ret);
 void up_pools_free(struct up_pools *pools);
 /* Folds a snapshot made at MONO_NS. What the threads did is taken to hold since the snapshot before. 0 or -ENOMEM. */
 UP_MUST_CHECK int up_pools_fold(struct up_pools *pools, const struct up_thread *threads, size_t count, uint64_t mono_ns);
-/* The pools as of now, [*ret_count], borrowed until the next fold. Pools whose process has gone are left out. */
+/* A thread has ended: its CPU time since its last snapshot is added. Told before the fold of a snapshot it is no longer in. A thread that
+ * was in no snapshot goes to the pool of its name in its process, or of its process's name. Once told, threads that are missing from a
+ * snapshot are waited for. */
+void up_pools_end(struct up_pools *pools, const struct up_ended *ended, uint64_t mono_ns);
+/* The pools as of now, [*ret_count], borrowed until the next fold: those with a thread in the last snapshot or one that ended in the last
+ * two seconds. */
 const struct up_pool *up_pools_get(const struct up_pools *pools, size_t *ret_count);
 /* Time up to which areas are integrated. */
 uint64_t up_pools_mono_ns(const struct up_pools *pools);

@@ -97,6 +97,8 @@ static struct finding find_out(const struct up_table *table, const struct up_pro
 						  strstr(finding.method, "who spoke last"));
 
 		finding.status = poorer ? "fallback" : "works";
+		if (!finding.reason && row)
+			finding.reason = row->reason;
 	}
 	finding.fix = fix_of(finding.reason);
 	return finding;

@@ -86,6 +86,8 @@ static void describe(struct up_detail *detail, const struct run_queue_raw *p, co
 	const struct up_delay_sample *prev = p ? &p->sample : NULL, *cur = &c->sample;
 	const struct up_value waits = up_delta(prev ? &prev->waits : NULL, cur->waits, "not counted");
 
+	if (cur->left_out)
+		up_detail_text(detail, "left_out", cur->left_out);
 	if (!p)
 		return;
 	up_detail_value(detail, "run_delay_s_per_s", delayed);
@@ -142,5 +144,6 @@ int run_queue_derive(const void *prev, const void *cur, uint64_t dt_ns, struct u
 					.state = p      ? UP_OK
 						 : prev ? UP_RESET
 							: UP_FIRST,
+					.reason = c->sample.left_out,
 				});
 }

@@ -9,7 +9,7 @@ void stalled_read(struct up_env *env, enum up_stall stall, struct stalled *ret)
 	*ret = (struct stalled){ 0 };
 	if (env->tasks) {
 		up_tasks_stall(env->tasks, (size_t)(env->target - env->targets->items), stall, &ret->sample);
-		ret->source = up_tasks_method(env->tasks);
+		ret->source = ret->sample.method;
 	} else {
 		ret->sample.reason = env->tasks_reason ? env->tasks_reason : "a recorded tree has no threads";
 	}

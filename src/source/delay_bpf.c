@@ -12,6 +12,10 @@
 
 #include "bpf_session.h"
 #include "delay_bpf_internal.h"
+#include "useprobe/scan.h"
+
+#define WALK_SHARE 0.02 /* of the time between two ticks */
+#define WALK_SHARE_VARIABLE "USEPROBE_WALK_SHARE" /* another share, for tests */
 
 static const struct up_bpf_need needs[] = {
 	{ "btf_trace_sched_switch", NULL, "kernel without the sched_switch tracepoint in BTF" },
@@ -87,6 +91,14 @@ static int session_open(struct up_delay_bpf *bpf)
 	return 0;
 }
 
+static double walk_share(void)
+{
+	const char *text = secure_getenv(WALK_SHARE_VARIABLE);
+	double share;
+
+	return text && up_scan_whole_decimal(text, &share) == 0 ? share : WALK_SHARE;
+}
+
 int up_delay_bpf_new(unsigned quota_queues, struct up_delay_bpf **ret, char *reason, size_t reason_size)
 {
 	const int cpus = libbpf_num_possible_cpus();
@@ -101,6 +113,7 @@ int up_delay_bpf_new(unsigned quota_queues, struct up_delay_bpf **ret, char *rea
 	bpf->quota_queues = quota_queues ? quota_queues : UP_QUOTA_QUEUES;
 	bpf->pids_global = up_bpf_pids_are_global();
 	bpf->host_members = 1;
+	bpf->walk_share = walk_share();
 	r = session_open(bpf);
 	if (r < 0) {
 		up_bpf_why(r, needs, UP_COUNT(needs), reason, reason_size);

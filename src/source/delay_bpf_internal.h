@@ -32,6 +32,7 @@ struct up_delay_bpf {
 	size_t count;
 	uint32_t host_members;
 	bool pids_global;
+	double walk_share; /* of the time between two ticks the walk may cost */
 	unsigned strikes;
 	uint64_t walked_at_ns;
 	struct last last[UP_TARGETS_MAX + 1];

@@ -9,7 +9,6 @@
 #include "delay_bpf_internal.h"
 
 /* The walk may cost this share of the time between two ticks; beyond it, three times in a row, it is given up for the run. */
-#define WALK_SHARE 0.02
 #define WALK_STRIKES 3
 #define QUOTA_STALE_NS 60000000000ull
 
@@ -67,7 +66,7 @@ void up_delay_bpf_refresh(struct up_delay_bpf *bpf)
 	if (bpf->walk && bpf->skeleton->bss->clock_known) {
 		walk_tasks(bpf);
 		cost_ns = now_ns() - start_ns;
-		bpf->strikes = since_ns && (double)cost_ns > WALK_SHARE * (double)since_ns ? bpf->strikes + 1 : 0;
+		bpf->strikes = since_ns && (double)cost_ns > bpf->walk_share * (double)since_ns ? bpf->strikes + 1 : 0;
 		if (bpf->strikes == WALK_STRIKES) {
 			bpf_link__destroy(bpf->walk);
 			bpf->walk = NULL;
@@ -76,6 +75,16 @@ void up_delay_bpf_refresh(struct up_delay_bpf *bpf)
 		bpf->skeleton->bss->clock_known = 0;
 	}
 	bpf->walked_at_ns = start_ns;
+}
+
+/* Waits still going on are known from the walk only. */
+static const char *left_out(const struct up_delay_bpf *bpf)
+{
+	if (bpf->walk)
+		return NULL;
+	return bpf->strikes == WALK_STRIKES
+		       ? "waits still going on: the walk over all tasks cost more than its budget three times in a row and was given up"
+		       : "waits still going on: the kernel has no task iterator";
 }
 
 static void keep_rising(__u64 *last, __u64 *value)
@@ -117,6 +126,8 @@ void up_delay_bpf_read(struct up_delay_bpf *bpf, size_t index, uint64_t buckets[
 	memcpy(buckets, sum.bucket, sizeof(sum.bucket));
 	*ret = (struct up_delay_sample){
 		.method = UP_DELAY_BPF,
+		.lower_bound = !bpf->walk,
+		.left_out = left_out(bpf),
 		.wait_ns = { sum.wait_ns, true },
 		.throttled_ns = { sum.throttled_ns, true },
 		.on_cpu_ns = { sum.on_cpu_ns, true },

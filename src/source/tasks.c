@@ -1,9 +1,7 @@
 #include "useprobe/tasks.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,100 +11,105 @@
 #include <unistd.h>
 
 #include "bpf_match.h"
-#include "bpf_session.h"
 #include "task_doing.h"
-#include "tasks.h"
-#include "tasks.skel.h"
+#include "task_walk.h"
 #include "useprobe/clock.h"
 
-#define SNAPSHOT_NS (UP_NS_PER_S / 10)
+#define SNAPSHOT_NS (100 * UP_NS_PER_MS)
+#define SNAPSHOT_NS_MAX (5 * UP_NS_PER_S)
 #define STACK_BYTES ((size_t)256 << 10)
-#define RECORDS_FIRST 1024
-
-static const struct up_bpf_need needs[] = {
-	{ "task_struct", "sched_task_group", "kernel without CONFIG_CGROUP_SCHED" },
-};
+/* Share of a CPU that the snapshots may take; beyond it they are taken less often. */
+#define WALK_SHARE 0.05
+#define WALK_SHARE_VARIABLE "USEPROBE_WALK_SHARE" /* another share, for tests */
 
 struct up_tasks {
-	struct tasks *skeleton;
-	struct bpf_link *link;
-	struct up_match match;
+	struct up_bpf_walk *bpf; /* owned */
+	struct up_records records; /* of the snapshot thread */
+	struct up_thread *threads; /* [thread_room], owned */
+	size_t thread_room;
+	double walk_share;
+	uint64_t period_ns; /* between two snapshots */
 	struct up_pools *pools;
 	struct up_task_sums sums;
 	uint32_t members[UP_TARGETS_MAX]; /* up_match_members */
+	uint64_t snapshots, cost_ns;
 	char no_memory_stalls[160]; /* why they are not known, "" = they are */
-	struct up_task_record *records; /* [room] of the snapshot thread, owned */
-	struct up_thread *threads; /* [room], owned */
-	size_t room;
+	char note[160];
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock; /* pools, sums, members, stop */
+	pthread_mutex_t lock; /* pools, sums, members, snapshots, cost_ns, period_ns, note, stop */
 	pthread_cond_t wake;
 	bool stop;
 };
 
-static int grow(struct up_tasks *tasks)
+static uint64_t thread_cpu_ns(void)
 {
-	const size_t room = tasks->room ? 2 * tasks->room : RECORDS_FIRST;
-	struct up_task_record *records;
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * UP_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void take_end(void *opaque, const struct up_ended *ended)
+{
+	struct up_tasks *tasks = opaque;
+
+	up_pools_end(tasks->pools, ended, up_clock_real.mono_ns(NULL));
+}
+
+static int make_threads(struct up_tasks *tasks)
+{
 	struct up_thread *threads;
 
-	if (room > UP_POOL_THREADS_MAX)
-		return -ENOSPC;
-	records = realloc(tasks->records, room * sizeof(*records));
-	if (records)
-		tasks->records = records;
-	threads = realloc(tasks->threads, room * sizeof(*threads));
-	if (threads)
+	if (tasks->records.room > tasks->thread_room) {
+		threads = realloc(tasks->threads, tasks->records.room * sizeof(*threads));
+		if (!threads)
+			return -ENOMEM;
 		tasks->threads = threads;
-	if (!records || !threads)
-		return -ENOMEM;
-	tasks->room = room;
+		tasks->thread_room = tasks->records.room;
+	}
+	for (size_t i = 0; i < tasks->records.count; i++)
+		up_thread_of_record(&tasks->records.items[i], &tasks->threads[i]);
 	return 0;
 }
 
-/* One walk over all threads. Number of records, or -errno. */
-static long read_records(struct up_tasks *tasks)
+static void set_period(struct up_tasks *tasks, uint64_t cost_ns)
 {
-	const int fd = bpf_iter_create(bpf_link__fd(tasks->link));
-	size_t bytes = 0;
-	int r = 0;
+	const double wanted_ns = (double)cost_ns / tasks->walk_share;
 
-	if (fd < 0)
-		return -errno;
-	for (;;) {
-		ssize_t n;
-
-		if (bytes == tasks->room * sizeof(*tasks->records)) {
-			r = grow(tasks);
-			if (r < 0)
-				break;
-		}
-		n = read(fd, (char *)tasks->records + bytes, tasks->room * sizeof(*tasks->records) - bytes);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n <= 0)
-			break;
-		bytes += (size_t)n;
-	}
-	close(fd);
-	/* What does not fit is left out of this snapshot; the rest of it stands. */
-	return r == -ENOMEM ? r : (long)(bytes / sizeof(*tasks->records));
+	tasks->cost_ns = cost_ns;
+	tasks->period_ns = wanted_ns <= (double)SNAPSHOT_NS       ? SNAPSHOT_NS
+			   : wanted_ns >= (double)SNAPSHOT_NS_MAX ? SNAPSHOT_NS_MAX
+								  : (uint64_t)wanted_ns;
+	tasks->note[0] = '\0';
+	if (tasks->period_ns > SNAPSHOT_NS)
+		snprintf(tasks->note, sizeof(tasks->note),
+			"a snapshot costs %.1f ms of CPU: one is taken every %.0f ms instead of every %.0f, to stay below %g %% of a CPU",
+			(double)cost_ns / (double)UP_NS_PER_MS, (double)tasks->period_ns / (double)UP_NS_PER_MS,
+			(double)SNAPSHOT_NS / (double)UP_NS_PER_MS, tasks->walk_share * 100);
 }
 
 static void snapshot(struct up_tasks *tasks)
 {
-	const long count = read_records(tasks);
+	const uint64_t begun_ns = thread_cpu_ns();
 	uint64_t mono_ns;
+	int r;
 
-	if (count < 0)
+	/* Before the walk: who has been told of is not in it. */
+	pthread_mutex_lock(&tasks->lock);
+	up_bpf_walk_ends(tasks->bpf, take_end, tasks);
+	pthread_mutex_unlock(&tasks->lock);
+	r = up_bpf_walk_read(tasks->bpf, &tasks->records);
+	if (r == 0)
+		r = make_threads(tasks);
+	if (r < 0)
 		return;
-	for (long i = 0; i < count; i++)
-		up_thread_of_record(&tasks->records[i], &tasks->threads[i]);
 	mono_ns = up_clock_real.mono_ns(NULL);
 	pthread_mutex_lock(&tasks->lock);
-	(void)!up_pools_fold(tasks->pools, tasks->threads, (size_t)count, mono_ns);
-	up_task_sums_fold(&tasks->sums, tasks->members, tasks->threads, (size_t)count, mono_ns);
+	if (up_pools_fold(tasks->pools, tasks->threads, tasks->records.count, mono_ns) == 0)
+		tasks->snapshots++;
+	up_task_sums_fold(&tasks->sums, tasks->members, tasks->threads, tasks->records.count, mono_ns);
+	set_period(tasks, thread_cpu_ns() - begun_ns);
 	pthread_mutex_unlock(&tasks->lock);
 }
 
@@ -122,7 +125,7 @@ static void *run(void *opaque)
 
 		snapshot(tasks);
 		now_ns = up_clock_real.mono_ns(NULL);
-		due_ns = due_ns + SNAPSHOT_NS > now_ns ? due_ns + SNAPSHOT_NS : now_ns + SNAPSHOT_NS;
+		due_ns = due_ns + tasks->period_ns > now_ns ? due_ns + tasks->period_ns : now_ns + tasks->period_ns;
 		until = (struct timespec){ .tv_sec = (time_t)(due_ns / UP_NS_PER_S), .tv_nsec = (long)(due_ns % UP_NS_PER_S) };
 		pthread_mutex_lock(&tasks->lock);
 		while (!tasks->stop && pthread_cond_timedwait(&tasks->wake, &tasks->lock, &until) == 0)
@@ -170,6 +173,14 @@ static void look_at_psi(struct up_tasks *tasks)
 		close(fd);
 }
 
+static double walk_share(void)
+{
+	const char *text = secure_getenv(WALK_SHARE_VARIABLE);
+	double share;
+
+	return text && up_scan_whole_decimal(text, &share) == 0 && share > 0 ? share : WALK_SHARE;
+}
+
 int up_tasks_new(
 	const struct up_source *source, const struct up_targets *targets, struct up_tasks **ret, char *reason, size_t reason_size)
 {
@@ -184,24 +195,16 @@ int up_tasks_new(
 	if (!tasks)
 		return -ENOMEM;
 	pthread_mutex_init(&tasks->lock, NULL);
-	up_bpf_listen();
-	tasks->skeleton = tasks__open_and_load();
-	r = tasks->skeleton ? 0 : -errno;
-	if (r == 0) {
-		tasks->link = bpf_program__attach_iter(tasks->skeleton->progs.up_tasks_snapshot, NULL);
-		r = tasks->link ? 0 : -errno;
-	}
+	tasks->walk_share = walk_share();
+	tasks->period_ns = SNAPSHOT_NS;
+	r = up_bpf_walk_new(&tasks->bpf, reason, reason_size);
 	if (r < 0) {
-		up_bpf_why(r, needs, UP_COUNT(needs), reason, reason_size);
 		up_tasks_free(tasks);
 		return r;
 	}
 	look_at_psi(tasks);
-	malloc_trim(0); /* the kernel's BTF, parsed for loading, is not needed again */
 	up_tasks_retarget(tasks, targets);
 	r = up_pools_new(&tasks->pools);
-	if (r == 0)
-		r = grow(tasks);
 	if (r == 0)
 		r = start_thread(tasks);
 	if (r < 0) {
@@ -226,71 +229,82 @@ void up_tasks_free(struct up_tasks *tasks)
 		pthread_cond_destroy(&tasks->wake);
 	}
 	pthread_mutex_destroy(&tasks->lock);
-	bpf_link__destroy(tasks->link);
-	tasks__destroy(tasks->skeleton);
+	up_bpf_walk_free(tasks->bpf);
 	up_pools_free(tasks->pools);
-	free(tasks->records);
+	up_records_done(&tasks->records);
 	free(tasks->threads);
 	free(tasks);
 }
 
 void up_tasks_retarget(struct up_tasks *tasks, const struct up_targets *targets)
 {
-	up_match_write(&tasks->match, bpf_map__fd(tasks->skeleton->maps.groups), &tasks->skeleton->bss->match, targets);
+	up_bpf_walk_retarget(tasks->bpf, targets);
 	pthread_mutex_lock(&tasks->lock);
 	up_match_members(targets, tasks->members);
 	pthread_mutex_unlock(&tasks->lock);
 }
 
-int up_tasks_pools(struct up_tasks *tasks, struct up_arena *arena, struct up_pool **ret, size_t *ret_count, uint64_t *ret_mono_ns)
+static const char *method_of(const struct up_tasks *tasks)
 {
+	return tasks->period_ns > SNAPSHOT_NS ? "iter/task below 10 Hz" : "iter/task 10 Hz";
+}
+
+int up_tasks_read(struct up_tasks *tasks, struct up_arena *arena, struct up_tasks_view *ret)
+{
+	struct up_tasks_view view = { 0 };
 	const struct up_pool *pools;
-	struct up_pool *copy;
-	size_t count;
+	int r = 0;
 
 	pthread_mutex_lock(&tasks->lock);
-	pools = up_pools_get(tasks->pools, &count);
-	copy = up_arena_alloc(arena, count * sizeof(*copy) + 1);
-	if (copy)
-		memcpy(copy, pools, count * sizeof(*copy));
-	*ret_mono_ns = up_pools_mono_ns(tasks->pools);
+	pools = up_pools_get(tasks->pools, &view.count);
+	view.pools = up_arena_alloc(arena, view.count * sizeof(*view.pools) + 1);
+	if (view.pools)
+		memcpy(view.pools, pools, view.count * sizeof(*view.pools));
+	view.mono_ns = up_pools_mono_ns(tasks->pools);
+	view.snapshots = (struct up_u64){ tasks->snapshots, true };
+	view.lost = (struct up_u64){ up_pools_dropped(tasks->pools) + up_bpf_walk_ends_lost(tasks->bpf), true };
+	view.cost_ns = tasks->cost_ns;
+	view.method = method_of(tasks);
+	view.no_ends = up_bpf_walk_no_ends(tasks->bpf);
+	if (tasks->note[0])
+		view.note = up_arena_strdup(arena, tasks->note);
+	if (!view.pools || (tasks->note[0] && !view.note))
+		r = -ENOSPC;
 	pthread_mutex_unlock(&tasks->lock);
-	if (!copy)
-		return -ENOSPC;
-	*ret = copy;
-	*ret_count = count;
-	return 0;
+	if (r == 0)
+		*ret = view;
+	return r;
+}
+
+/* Why the threads in STALL cannot be told, NULL = they can. */
+static const char *no_stall(const struct up_tasks *tasks, enum up_stall stall)
+{
+	if (!tasks->sums.mono_ns)
+		return "no snapshot yet";
+	if (stall != UP_STALL_MEMORY)
+		return NULL;
+	if (!up_bpf_walk_sees_stalls(tasks->bpf))
+		return "the kernel has no mark for threads in a memory stall (task_struct.in_memstall, CONFIG_PSI)";
+	return tasks->no_memory_stalls[0] ? tasks->no_memory_stalls : NULL;
 }
 
 void up_tasks_stall(struct up_tasks *tasks, size_t target, enum up_stall stall, struct up_stall_sample *ret)
 {
 	struct up_stall_sum *sum;
 
-	*ret = (struct up_stall_sample){ .reason = "no snapshot yet" };
+	*ret = (struct up_stall_sample){ .reason = "no such target" };
 	if (target >= UP_TARGETS_MAX)
 		return;
 	pthread_mutex_lock(&tasks->lock);
-	if (tasks->sums.mono_ns) {
-		sum = &tasks->sums.stalls[target][stall];
-		ret->mono_ns = (struct up_u64){ tasks->sums.mono_ns, true };
-		if (stall == UP_STALL_MEMORY && !tasks->skeleton->bss->memstall_known)
-			ret->reason =
-				"the kernel has no mark for threads in a memory stall (task_struct.in_memstall, CONFIG_PSI)";
-		else if (stall == UP_STALL_MEMORY && tasks->no_memory_stalls[0])
-			ret->reason = tasks->no_memory_stalls;
-		else {
-			ret->area_ns = (struct up_u64){ sum->area_ns, true };
-			ret->running_area_ns = (struct up_u64){ sum->running_area_ns, true };
-			ret->most = sum->most;
-			ret->reason = NULL;
-		}
-		sum->most = 0;
+	sum = &tasks->sums.stalls[target][stall];
+	ret->method = method_of(tasks);
+	ret->mono_ns = (struct up_u64){ tasks->sums.mono_ns, tasks->sums.mono_ns != 0 };
+	ret->reason = no_stall(tasks, stall);
+	if (!ret->reason) {
+		ret->area_ns = (struct up_u64){ sum->area_ns, true };
+		ret->running_area_ns = (struct up_u64){ sum->running_area_ns, true };
+		ret->most = sum->most;
 	}
+	sum->most = 0;
 	pthread_mutex_unlock(&tasks->lock);
-}
-
-const char *up_tasks_method(const struct up_tasks *tasks)
-{
-	(void)tasks;
-	return "iter/task 10 Hz";
 }

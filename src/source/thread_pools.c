@@ -1,3 +1,4 @@
+#include "pool_words.h"
 #include "useprobe/thread_pools.h"
 
 #include <errno.h>
@@ -5,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_REACH_BYTES 48 /* futex words of one condition variable lie this close */
 #define THREAD_SLOTS (2u * UP_POOL_THREADS_MAX)
 #define NONE UINT32_MAX
+#define SHOWN_NS 2000000000ull /* a pool is shown this long after its last thread has ended, and its place is not given away */
+#define MISSED_SNAPSHOTS 50 /* so long a thread that has gone may still be told of: its parent asks late for its status */
+#define FORGET_SNAPSHOTS 10 /* between two times of looking through all that is remembered */
 
 /* What is remembered of a thread between snapshots. */
 struct memory {
@@ -17,6 +20,7 @@ struct memory {
 	uint64_t exec_ns;
 	uint64_t word; /* it idles on, 0 = not known yet */
 	uint32_t snapshot; /* last one it was in */
+	bool ended; /* and nothing more will be heard of it */
 };
 
 struct up_pools {
@@ -24,8 +28,12 @@ struct up_pools {
 	size_t count;
 	struct memory *threads; /* [THREAD_SLOTS] open addressing by pid, owned */
 	size_t thread_count;
+	struct up_words words;
 	uint64_t mono_ns;
+	uint64_t begun_ns; /* of the first snapshot */
 	uint32_t snapshot;
+	uint32_t forgot; /* snapshot of the last forget */
+	bool ends_told;
 	uint64_t dropped;
 	struct up_pool shown[UP_POOLS_MAX];
 	size_t shown_count;
@@ -58,20 +66,8 @@ void up_pools_free(struct up_pools *pools)
 	if (!pools)
 		return;
 	free(pools->threads);
+	up_words_done(&pools->words);
 	free(pools);
-}
-
-/* Only trailing digits go: "pool-1-thread-" and "pool-2-thread-" are two pools. */
-static void stem_of(const char comm[16], char ret[16])
-{
-	size_t len = strnlen(comm, 15);
-
-	while (len > 0 && comm[len - 1] >= '0' && comm[len - 1] <= '9')
-		len--;
-	if (len == 0)
-		len = strnlen(comm, 15);
-	memset(ret, 0, 16);
-	memcpy(ret, comm, len);
 }
 
 static struct memory *remember(struct up_pools *pools, const struct up_thread *thread)
@@ -91,35 +87,64 @@ static struct memory *remember(struct up_pools *pools, const struct up_thread *t
 	return &pools->threads[slot];
 }
 
-static bool near(uint64_t a, uint64_t b)
-{
-	return (a > b ? a - b : b - a) < WORD_REACH_BYTES;
-}
-
-/* Another thread of the same process and name that sleeps on the same word. */
-static bool shares_word(const struct up_thread *threads, size_t count, size_t index)
-{
-	const struct up_thread *thread = &threads[index];
-	char stem[16], other[16];
-
-	stem_of(thread->comm, stem);
-	for (size_t i = 0; i < count; i++) {
-		if (i == index || threads[i].tgid != thread->tgid || !threads[i].futex || !near(threads[i].futex, thread->futex))
-			continue;
-		stem_of(threads[i].comm, other);
-		if (strcmp(stem, other) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Name of the process: that of its first thread. */
+/* Name of the process: that of its first thread; when that one has ended, of any that is left. */
 static const char *process_name(const struct up_thread *threads, size_t count, uint32_t tgid)
 {
-	for (size_t i = 0; i < count; i++)
+	const char *name = "?";
+
+	for (size_t i = 0; i < count; i++) {
 		if (threads[i].pid == tgid)
 			return threads[i].comm;
-	return "?";
+		if (threads[i].tgid == tgid)
+			name = threads[i].comm;
+	}
+	return name;
+}
+
+static uint64_t active_ns(const struct up_pool *pool)
+{
+	return pool->seen_ns > pool->ended_ns ? pool->seen_ns : pool->ended_ns;
+}
+
+/* Whether anything was heard of it lately: else its process is another one, or has gone. */
+static bool is_alive(const struct up_pools *pools, const struct up_pool *pool, uint64_t mono_ns)
+{
+	/* Snapshots may be further apart than that. */
+	return active_ns(pool) + SHOWN_NS >= mono_ns || (pool->seen_ns && pool->seen_ns >= pools->mono_ns);
+}
+
+/* A new place, or that of the pool that has been gone the longest. */
+static struct up_pool *pool_place(struct up_pools *pools, uint64_t mono_ns)
+{
+	struct up_pool *oldest = NULL;
+
+	if (pools->count < UP_POOLS_MAX)
+		return &pools->items[pools->count++];
+	for (size_t i = 0; i < pools->count; i++)
+		if (!is_alive(pools, &pools->items[i], mono_ns) && (!oldest || active_ns(&pools->items[i]) < active_ns(oldest)))
+			oldest = &pools->items[i];
+	return oldest;
+}
+
+static struct up_pool *pool_add(
+	struct up_pools *pools, const struct up_thread *like, const char *process, uint64_t word, unsigned same, uint64_t mono_ns)
+{
+	struct up_pool *pool = pool_place(pools, mono_ns);
+	int n;
+
+	if (!pool)
+		return NULL;
+	*pool = (struct up_pool){
+		.target = like->target, .tgid = like->tgid, .word = word, .first_ns = mono_ns, .seen_ns = mono_ns
+	};
+	up_pool_stem(like->comm, pool->stem);
+	if (like->tgid)
+		n = snprintf(pool->name, sizeof(pool->name), "%.15s[%u]/%.15s", process, like->tgid, pool->stem);
+	else
+		n = snprintf(pool->name, sizeof(pool->name), "%.15s[*]/%.15s", process, pool->stem);
+	if (same && n > 0)
+		snprintf(pool->name + n, sizeof(pool->name) - (size_t)n, "#%u", same + 1);
+	return pool;
 }
 
 static uint32_t pool_find(struct up_pools *pools, const struct up_thread *threads, size_t count, const struct up_thread *thread,
@@ -129,14 +154,15 @@ static uint32_t pool_find(struct up_pools *pools, const struct up_thread *thread
 	unsigned same = 0;
 	char stem[16];
 
-	stem_of(thread->comm, stem);
+	up_pool_stem(thread->comm, stem);
 	for (size_t i = 0; i < pools->count; i++) {
 		pool = &pools->items[i];
-		if (pool->tgid != thread->tgid || pool->target != thread->target || strcmp(pool->stem, stem) != 0)
+		if (pool->tgid != thread->tgid || pool->target != thread->target || strcmp(pool->stem, stem) != 0 ||
+			!is_alive(pools, pool, mono_ns))
 			continue;
 		same++;
 		/* The first group of a name takes the threads that have shown no word yet. */
-		if (pool->word == word || (word && pool->word && near(pool->word, word)))
+		if (pool->word == word || (word && pool->word && up_word_near(pool->word, word)))
 			return (uint32_t)i;
 		if (word && !pool->word && same == 1) {
 			pool->word = word;
@@ -145,19 +171,46 @@ static uint32_t pool_find(struct up_pools *pools, const struct up_thread *thread
 		if (!word && same == 1)
 			return (uint32_t)i;
 	}
-	if (pools->count == UP_POOLS_MAX)
-		return NONE;
-	pool = &pools->items[pools->count];
-	*pool = (struct up_pool){ .target = thread->target, .tgid = thread->tgid, .word = word, .first_ns = mono_ns };
-	memcpy(pool->stem, stem, sizeof(pool->stem));
-	snprintf(pool->name, sizeof(pool->name), "%.15s[%u]/%.15s", process_name(threads, count, thread->tgid), thread->tgid,
-		stem);
-	if (same) {
-		const size_t len = strlen(pool->name);
+	pool = pool_add(pools, thread, process_name(threads, count, thread->tgid), word, same, mono_ns);
+	return pool ? (uint32_t)(pool - pools->items) : NONE;
+}
 
-		snprintf(pool->name + len, sizeof(pool->name) - len, "#%u", same + 1);
+/* Pool of a thread that was in no snapshot: of its name in its process, of a new name in a process we know, else of all short processes
+ * of its name. NULL when there is no place left. */
+static struct up_pool *pool_of_unseen(struct up_pools *pools, const struct up_ended *ended, uint64_t mono_ns)
+{
+	struct up_thread like = { .tgid = ended->tgid, .target = ended->target };
+	const struct up_pool *relative = NULL;
+	char stem[16], process[16];
+
+	memcpy(like.comm, ended->comm, sizeof(like.comm));
+	up_pool_stem(ended->comm, stem);
+	for (size_t i = 0; i < pools->count; i++) {
+		struct up_pool *pool = &pools->items[i];
+
+		if (pool->tgid != ended->tgid || pool->target != ended->target || !is_alive(pools, pool, mono_ns))
+			continue;
+		if (strcmp(pool->stem, stem) == 0)
+			return pool;
+		relative = pool;
 	}
-	return (uint32_t)pools->count++;
+	if (relative) {
+		snprintf(process, sizeof(process), "%.*s", (int)strcspn(relative->name, "["), relative->name);
+		return pool_add(pools, &like, process, 0, 0, mono_ns);
+	}
+	like.tgid = 0;
+	for (size_t i = 0; i < pools->count; i++)
+		if (pools->items[i].tgid == 0 && pools->items[i].target == ended->target &&
+			strcmp(pools->items[i].stem, stem) == 0)
+			return &pools->items[i];
+	return pool_add(pools, &like, stem, 0, 0, mono_ns);
+}
+
+static bool is_kept(const struct up_pools *pools, const struct memory *memory)
+{
+	if (!memory->pid || memory->ended)
+		return false;
+	return memory->snapshot == pools->snapshot || (pools->ends_told && pools->snapshot - memory->snapshot < MISSED_SNAPSHOTS);
 }
 
 /* Threads that were not in this snapshot have ended; their places are given up. */
@@ -170,10 +223,11 @@ static void forget(struct up_pools *pools)
 		return;
 	pools->threads = kept;
 	pools->thread_count = 0;
+	pools->forgot = pools->snapshot;
 	for (size_t i = 0; i < THREAD_SLOTS; i++) {
 		struct memory *place;
 
-		if (!old[i].pid || old[i].snapshot != pools->snapshot)
+		if (!is_kept(pools, &old[i]))
 			continue;
 		place = remember(pools, &(struct up_thread){ .pid = old[i].pid, .start_ns = old[i].start_ns });
 		if (place)
@@ -182,13 +236,53 @@ static void forget(struct up_pools *pools)
 	free(old);
 }
 
+static struct memory *recall(struct up_pools *pools, uint32_t pid, uint64_t start_ns)
+{
+	uint32_t slot = pid * 2654435761u % THREAD_SLOTS;
+
+	while (pools->threads[slot].pid && pools->threads[slot].pid != pid)
+		slot = (slot + 1) % THREAD_SLOTS;
+	return pools->threads[slot].pid && pools->threads[slot].start_ns == start_ns ? &pools->threads[slot] : NULL;
+}
+
+void up_pools_end(struct up_pools *pools, const struct up_ended *ended, uint64_t mono_ns)
+{
+	struct memory *memory = recall(pools, ended->pid, ended->start_ns);
+	struct up_pool *pool = NULL;
+	uint64_t before_ns = 0;
+
+	pools->ends_told = true;
+	/* Older ones were there at the first snapshot: they have been forgotten, or never were a target's. */
+	if (!pools->begun_ns || (!memory && ended->start_ns < pools->begun_ns))
+		return;
+	if (memory && !memory->ended) {
+		before_ns = memory->exec_ns;
+		memory->ended = true;
+		if (memory->pool != NONE && pools->items[memory->pool].tgid == ended->tgid)
+			pool = &pools->items[memory->pool];
+	}
+	if (!pool) {
+		pool = pool_of_unseen(pools, ended, mono_ns);
+		if (pool)
+			pool->unseen += memory == NULL;
+	}
+	if (!pool) {
+		pools->dropped++;
+		return;
+	}
+	pool->ended++;
+	pool->ended_ns = mono_ns;
+	if (ended->exec_ns > before_ns)
+		pool->exec_ns += ended->exec_ns - before_ns;
+}
+
 static void count_thread(
 	struct up_pools *pools, struct memory *memory, const struct up_thread *thread, uint64_t dt_ns, uint64_t mono_ns)
 {
 	struct up_pool *pool = &pools->items[memory->pool];
 	enum up_doing doing = thread->doing;
 
-	if (doing == UP_DOING_IDLE && thread->futex && memory->word && !near(thread->futex, memory->word))
+	if (doing == UP_DOING_IDLE && thread->futex && memory->word && !up_word_near(thread->futex, memory->word))
 		doing = UP_DOING_LOCK;
 	if (pool->seen_ns != mono_ns) {
 		memset(pool->now, 0, sizeof(pool->now));
@@ -199,11 +293,27 @@ static void count_thread(
 	pool->now[doing]++;
 	pool->threads_area_ns += dt_ns;
 	pool->area_ns[doing] += dt_ns;
-	/* CPU time of before the pool was first seen belongs to no window of ours. */
-	if (memory->snapshot && thread->exec_ns > memory->exec_ns)
+	/* What a thread used before the first snapshot belongs to no window of ours; of one that came later all of it does. */
+	if ((memory->snapshot || thread->start_ns > pools->begun_ns) && thread->exec_ns > memory->exec_ns)
 		pool->exec_ns += thread->exec_ns - memory->exec_ns;
 	memory->exec_ns = thread->exec_ns;
 	memory->snapshot = pools->snapshot;
+}
+
+/* What is shown: copies, since a reader may hold them while the next snapshot is folded. */
+static void show(struct up_pools *pools, uint64_t mono_ns)
+{
+	pools->shown_count = 0;
+	for (size_t i = 0; i < pools->count; i++) {
+		struct up_pool *pool = &pools->items[i];
+
+		if (pool->seen_ns != mono_ns) {
+			memset(pool->now, 0, sizeof(pool->now));
+			pool->threads = 0;
+		}
+		if (pool->seen_ns == mono_ns || (pool->ended_ns && pool->ended_ns + SHOWN_NS >= mono_ns))
+			pools->shown[pools->shown_count++] = *pool;
+	}
 }
 
 int up_pools_fold(struct up_pools *pools, const struct up_thread *threads, size_t count, uint64_t mono_ns)
@@ -211,6 +321,10 @@ int up_pools_fold(struct up_pools *pools, const struct up_thread *threads, size_
 	const uint64_t dt_ns = pools->mono_ns && mono_ns > pools->mono_ns ? mono_ns - pools->mono_ns : 0;
 	size_t seen = 0;
 
+	if (up_words_find(&pools->words, threads, count) < 0)
+		return -ENOMEM;
+	if (!pools->begun_ns)
+		pools->begun_ns = mono_ns;
 	pools->snapshot++;
 	for (size_t i = 0; i < count; i++) {
 		const struct up_thread *thread = &threads[i];
@@ -220,7 +334,7 @@ int up_pools_fold(struct up_pools *pools, const struct up_thread *threads, size_
 			pools->dropped++;
 			continue;
 		}
-		if (!memory->word && thread->futex && shares_word(threads, count, i)) {
+		if (!memory->word && pools->words.shared[i]) {
 			memory->word = thread->futex;
 			memory->pool = NONE;
 		}
@@ -234,12 +348,9 @@ int up_pools_fold(struct up_pools *pools, const struct up_thread *threads, size_
 		seen++;
 	}
 	pools->mono_ns = mono_ns;
-	if (pools->thread_count > seen + seen / 4 + 64)
+	if (pools->thread_count > seen + seen / 4 + 64 && pools->snapshot - pools->forgot >= FORGET_SNAPSHOTS)
 		forget(pools);
-	pools->shown_count = 0;
-	for (size_t i = 0; i < pools->count; i++)
-		if (pools->items[i].seen_ns == mono_ns)
-			pools->shown[pools->shown_count++] = pools->items[i];
+	show(pools, mono_ns);
 	return 0;
 }
 
