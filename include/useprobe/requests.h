@@ -1,7 +1,8 @@
 /* Requests: turns of connections (bpf/requests.bpf.c) per listening address of a target and per peer it talks to. One service for the
  * whole run; the BPF programs count, a tick only reads their slots. Needs BTF, CAP_BPF, CAP_PERFMON and, for every turn, either the
  * tracepoints sk_data_ready, sock_send_length and sock_recv_length (Linux 6.3) or fentry (5.12, where function tracing is allowed). With
- * none of them a thread looks at the connections many times a second: levels, but no counts and no times. */
+ * none of them a thread looks at the connections many times a second: levels, but no counts and no times. Without BPF dumps of the
+ * connections (sock_diag) give bounds of the levels. */
 #ifndef UP_REQUESTS_H
 #define UP_REQUESTS_H
 
@@ -19,7 +20,8 @@
 enum up_requests_by {
 	UP_REQUESTS_BEST, /* the first of those below that works */
 	UP_REQUESTS_EVENTS, /* every turn */
-	UP_REQUESTS_LOOKS, /* snapshots */
+	UP_REQUESTS_LOOKS, /* levels from snapshots */
+	UP_REQUESTS_BOUNDS, /* bounds of levels, without BPF */
 };
 
 /* Counters of one address, extended to mono_ns. What the source does not count is absent (has = false) for the reason in UNCOUNTED. */
@@ -27,6 +29,7 @@ struct up_turns {
 	const char *uncounted; /* static; NULL: everything is counted */
 	struct up_u64 mono_ns; /* of this reading */
 	struct up_u64 area_ns; /* counter: turns under way, integrated */
+	struct up_u64 area_high_ns; /* counter; when it is known, area_ns is a lower bound and this an upper one */
 	struct up_u64 unread_area_ns; /* counter: server: requests nobody has read yet; client: answers nobody has read yet */
 	struct up_u64 begun, ended; /* counter; ended counts those cut off too, not those that turned out to be no turns */
 	struct up_u64 cut; /* counter: the connection ended in the middle of a turn */
@@ -53,7 +56,7 @@ struct up_peer {
 
 struct up_requests;
 
-/* Word for a source ("events", "looks"; "" or NULL is the best one). 0 or -EINVAL. */
+/* Word for a source ("events", "looks", "bounds"; "" or NULL is the best one). 0 or -EINVAL. */
 UP_MUST_CHECK int up_requests_by_parse(const char *word, enum up_requests_by *ret);
 /* Loads, makes the listeners known that SOCKETS (may be NULL) has found by now, and attaches. 0; -EACCES, -ENOTSUP, ... with the reason in
  * REASON; the caller then goes on without. */

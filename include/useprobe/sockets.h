@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "useprobe/arena.h"
-#include "useprobe/netns.h"
 #include "useprobe/scan.h"
 #include "useprobe/sock_diag.h"
 #include "useprobe/source.h"
@@ -78,9 +77,6 @@ struct up_space {
 /* The namespaces of TARGET (NULL: the host), borrowed from ARENA. 0, -EAGAIN, -ENOSPC. */
 int up_sockets_spaces(struct up_sockets *sockets, const struct up_target *target, struct up_arena *arena, struct up_space **ret,
 	size_t *ret_count);
-
-/* Every namespace watched, for any target; callable from any thread. Returns their number. */
-size_t up_sockets_all_spaces(struct up_sockets *sockets, struct up_space ret[UP_NETNS_MAX]);
 
 /* What keeps the service from seeing all of TARGET ("CAP_SYS_PTRACE is missing: ..."), copied into RET; false when nothing does. */
 bool up_sockets_reason(struct up_sockets *sockets, const struct up_target *target, char *ret, size_t size);

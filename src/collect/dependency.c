@@ -123,12 +123,15 @@ static void describe_queries(
 {
 	const struct up_value unread_ns = up_delta(p ? &p->unread_area_ns : NULL, c->unread_area_ns, NULL);
 
-	up_detail_value(detail, "busy", f->level);
-	up_detail_value(detail, "busy_area_s",
-		up_scaled(up_delta(p ? &p->area_ns : NULL, c->area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
+	turn_level(detail, "busy", c, f);
+	if (!c->area_high_ns.has)
+		up_detail_value(detail, "busy_area_s",
+			up_scaled(up_delta(p ? &p->area_ns : NULL, c->area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
 	up_detail_value(detail, "queries", f->ended); /* says why there is none, once */
-	if (c->uncounted)
+	if (c->uncounted) {
+		up_detail_value(detail, "answers_unread", f->unread);
 		return;
+	}
 	up_detail_value(detail, "queries_per_s", f->ended_per_s);
 	up_detail_value(detail, "query_mean_ms", f->mean_ms);
 	up_detail_value(detail, "query_p50_ms", f->p50_ms);
@@ -151,6 +154,8 @@ static void describe(struct up_detail *detail, const struct peer *peer, const st
 		up_detail_text(detail, "kind", c->http2_connections >= c->stream_connections ? "http2" : "stream");
 	else
 		describe_queries(detail, p, c, f);
+	if (!c->connects.has)
+		return;
 	up_detail_value(detail, "connects", up_delta(p ? &p->connects : NULL, c->connects, NULL));
 	up_detail_value(detail, "connect_mean_ms",
 		up_scaled(up_ratio(up_delta(p ? &p->connect_ns : NULL, c->connect_ns, NULL),
@@ -166,15 +171,16 @@ static void add_peer(const struct one_target *before, const struct one_target *o
 {
 	const struct up_turns *p = find_turns(before, peer), *c = &peer->turns;
 	const struct turn_figures f = turn_figures(p, c);
-	const struct up_value failures = up_delta(p ? &p->connect_failures : NULL, c->connect_failures, NULL);
-	const struct up_value retransmits = up_delta(p ? &p->retransmits : NULL, c->retransmits, NULL);
-	const bool opaque = is_opaque(c);
-	const struct up_value several = up_none("HTTP/2 or a stream: queries share a connection");
+	const struct up_value failures = up_delta(p ? &p->connect_failures : NULL, c->connect_failures, c->uncounted);
+	const struct up_value retransmits = up_delta(p ? &p->retransmits : NULL, c->retransmits, c->uncounted);
+	const bool opaque = is_opaque(c) || c->area_high_ns.has;
+	const struct up_value several = up_none(
+		is_opaque(c) ? "HTTP/2 or a stream: queries share a connection" : "only bounds are known: busy_low to busy_high");
 	struct up_detail detail = { 0 };
 
 	/* A peer nobody has a connection to and nobody asked in this window would only fill the screen. */
-	if (!c->connections && (c->uncounted || (up_value_ok(f.begun) && f.begun.number == 0)) && up_value_ok(failures) &&
-		failures.number == 0)
+	if (!c->connections && (c->uncounted || (up_value_ok(f.begun) && f.begun.number == 0)) &&
+		(!c->connect_failures.has || (up_value_ok(failures) && failures.number == 0)))
 		return;
 	describe(&detail, peer, p, c, &f);
 	up_rows_add(out,

@@ -18,6 +18,7 @@ struct server {
 struct one_target {
 	const char *name; /* NULL for the host */
 	const char *method;
+	const char *why; /* there is no better method; NULL = it is the best */
 	struct server *servers; /* [count] */
 	size_t count;
 	struct up_u64 outside_area_ns; /* counter: time at all peers together */
@@ -54,6 +55,7 @@ static int read_target(struct up_env *env, struct up_arena *arena, const struct 
 		return up_fail(env, r, "listeners: %s", strerror(-r));
 	ret->name = target ? up_arena_strdup(arena, target->name) : NULL;
 	ret->method = up_requests_method(env->requests);
+	ret->why = env->requests_reason && *env->requests_reason ? up_arena_strdup(arena, env->requests_reason) : NULL;
 	ret->servers = up_arena_alloc(arena, count * sizeof(*ret->servers) + 1);
 	if (!ret->servers)
 		return -ENOSPC;
@@ -115,7 +117,8 @@ static const struct one_target *find_target(const struct raw *raw, const struct 
 static const struct up_turns *find_turns(const struct one_target *one, const struct server *like)
 {
 	for (size_t i = 0; one && i < one->count; i++)
-		if (one->servers[i].first_ns == like->first_ns && strcmp(one->servers[i].name, like->name) == 0)
+		if (!one->servers[i].reason && one->servers[i].first_ns == like->first_ns &&
+			strcmp(one->servers[i].name, like->name) == 0)
 			return &one->servers[i].turns;
 	return NULL;
 }
@@ -126,7 +129,7 @@ static void describe(struct up_detail *detail, const struct up_turns *p, const s
 	if (kind->reason) {
 		up_detail_value(detail, "in_flight", up_none(kind->reason));
 	} else if (c->uncounted) {
-		up_detail_value(detail, "in_flight", f->level);
+		turn_level(detail, "in_flight", c, f);
 		up_detail_value(detail, "unread", f->unread);
 	} else {
 		up_detail_value(detail, "in_flight", f->level);
@@ -147,14 +150,16 @@ static void describe(struct up_detail *detail, const struct up_turns *p, const s
 		up_detail_count(detail, "tls_connections", c->tls_connections);
 	if (kind->name)
 		up_detail_text(detail, "kind", kind->name);
-	up_detail_value(detail, "resets", up_delta(p ? &p->resets : NULL, c->resets, NULL));
+	if (c->resets.has)
+		up_detail_value(detail, "resets", up_delta(p ? &p->resets : NULL, c->resets, NULL));
 	if (kind->reason)
 		return;
 	up_detail_value(detail, "arrivals", f->begun); /* says why there is none, once */
 	if (!c->uncounted)
 		up_detail_value(detail, "departures", f->ended);
-	up_detail_value(
-		detail, "area_s", up_scaled(up_delta(p ? &p->area_ns : NULL, c->area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
+	if (!c->area_high_ns.has)
+		up_detail_value(detail, "area_s",
+			up_scaled(up_delta(p ? &p->area_ns : NULL, c->area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
 	up_detail_value(detail, "unread_area_s",
 		up_scaled(up_delta(p ? &p->unread_area_ns : NULL, c->unread_area_ns, NULL), 1, (double)UP_NS_PER_S, NULL));
 	if (f->unsettled)
@@ -199,6 +204,8 @@ static void add_server(const struct one_target *before, const struct one_target 
 		return;
 	}
 	describe(&detail, p, c, &f, &kind);
+	if (one->why)
+		up_detail_text(&detail, "no_better_because", one->why);
 	if (!kind.reason)
 		describe_outside(&detail, before, one, &f);
 	up_rows_add(out, &(struct up_row){

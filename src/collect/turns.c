@@ -1,6 +1,7 @@
 #include "turns.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "useprobe/clock.h"
 #include "useprobe/delay.h"
@@ -37,6 +38,7 @@ struct turn_figures turn_figures(const struct up_turns *p, const struct up_turns
 	const struct up_value window_s = up_scaled(f.window_ns, 1, (double)UP_NS_PER_S, NULL);
 
 	f.level = up_ratio(area, f.window_ns, "no time passed");
+	f.level_high = up_ratio(up_delta(p ? &p->area_high_ns : NULL, c->area_high_ns, NULL), f.window_ns, "no time passed");
 	f.unread = up_ratio(unread, f.window_ns, "no time passed");
 	f.begun_per_s = up_ratio(f.begun, window_s, "no time passed");
 	f.ended_per_s = up_ratio(f.ended, window_s, "no time passed");
@@ -47,6 +49,20 @@ struct turn_figures turn_figures(const struct up_turns *p, const struct up_turns
 	f.unsettled = up_value_ok(f.begun) && up_value_ok(f.ended) &&
 		      fabs(f.begun.number - f.ended.number) > UNSETTLED * f.ended.number;
 	return f;
+}
+
+void turn_level(struct up_detail *detail, const char *name, const struct up_turns *c, const struct turn_figures *f)
+{
+	char key[32];
+
+	if (!c->area_high_ns.has) {
+		up_detail_value(detail, name, f->level);
+		return;
+	}
+	snprintf(key, sizeof(key), "%s_low", name);
+	up_detail_value(detail, key, f->level);
+	snprintf(key, sizeof(key), "%s_high", name);
+	up_detail_value(detail, key, f->level_high);
 }
 
 void turn_held(struct up_detail *detail, const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f)

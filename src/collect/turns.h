@@ -8,6 +8,7 @@
 struct turn_figures {
 	struct up_value window_ns;
 	struct up_value level, unread; /* time averages */
+	struct up_value level_high; /* when known, LEVEL is a lower bound and this an upper one */
 	struct up_value begun, ended, cut;
 	struct up_value begun_per_s, ended_per_s;
 	struct up_value mean_ms; /* of ended turns */
@@ -27,5 +28,8 @@ struct turn_kind turn_kind(const struct up_turns *p, const struct up_turns *c, c
 
 /* held_by_nagle: share of the turns with a write whose end waited for the peer's acknowledgement, up to 40 ms; left out when none did. */
 void turn_held(struct up_detail *detail, const struct up_turns *p, const struct up_turns *c, const struct turn_figures *f);
+
+/* NAME: the level; or NAME_low and NAME_high where only bounds are known. */
+void turn_level(struct up_detail *detail, const char *name, const struct up_turns *c, const struct turn_figures *f);
 
 #endif

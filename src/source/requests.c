@@ -12,17 +12,9 @@ _Static_assert(UP_REQ_BUCKETS == UP_REQUESTS_BUCKETS, "one histogram");
 
 #define READS_MAX 16 /* of one slot, until no program was in the middle of it */
 
-void requests_key(const struct up_listener *listener, struct up_req_key *ret)
-{
-	*ret = (struct up_req_key){ .netns = listener->netns, .port = listener->endpoint.port };
-	if (!up_endpoint_is_any(&listener->endpoint))
-		memcpy(ret->addr, listener->endpoint.addr, sizeof(ret->addr));
-}
-
 /* Slot of KEY, made when it is new. */
 int requests_server_slot(struct up_requests *requests, const struct up_req_key *key)
 {
-	const int fd = bpf_map__fd(requests->skeleton->maps.servers);
 	uint32_t slot;
 
 	for (slot = 0; slot < requests->server_count; slot++)
@@ -30,7 +22,11 @@ int requests_server_slot(struct up_requests *requests, const struct up_req_key *
 			return (int)slot;
 	if (slot == UP_REQ_SERVERS)
 		return -ENOSPC;
-	if (bpf_map_update_elem(fd, key, &slot, BPF_ANY) < 0)
+	if (requests->by == UP_REQUESTS_BOUNDS) {
+		requests->servers[requests->server_count++] = *key;
+		return (int)slot;
+	}
+	if (bpf_map_update_elem(bpf_map__fd(requests->skeleton->maps.servers), key, &slot, BPF_ANY) < 0)
 		return -errno;
 	__atomic_fetch_or(&requests->skeleton->bss->ports[key->port / 64], 1ull << (key->port % 64), __ATOMIC_RELAXED);
 	requests->servers[requests->server_count++] = *key;
@@ -126,7 +122,7 @@ static void take_turns(const struct up_req_count *c, const uint64_t *buckets, st
 static int read_slot(struct up_requests *requests, uint32_t index, struct up_arena *arena, struct up_turns *ret)
 {
 	const uint64_t now_ns = up_clock_real.mono_ns(NULL);
-	struct up_req_count c;
+	struct up_req_count c = { 0 };
 	uint64_t *buckets = NULL;
 	int r = sum_counts(requests, index, &c);
 
@@ -157,13 +153,15 @@ int up_requests_server(struct up_requests *requests, const struct up_listener *l
 	struct up_req_key key;
 	int slot;
 
-	requests_key(listener, &key);
+	requests_key_of(listener->netns, &listener->endpoint, &key);
 	slot = requests_server_slot(requests, &key);
 	if (slot < 0)
 		return slot;
 	if (requests->server_tick[slot] == tick + 1)
 		return -EEXIST;
 	requests->server_tick[slot] = tick + 1;
+	if (requests->by == UP_REQUESTS_BOUNDS)
+		return tally_server(requests->tally, &key, ret);
 	if (requests->by == UP_REQUESTS_LOOKS && !requests_looked(requests, key.netns))
 		return -ENODATA;
 	return read_slot(requests, (uint32_t)slot, arena, ret);
@@ -195,6 +193,8 @@ int up_requests_peers(struct up_requests *requests, const struct up_targets *tar
 	struct up_peer *peers = NULL;
 	size_t count = 0;
 
+	if (requests->by == UP_REQUESTS_BOUNDS)
+		return tally_peers(requests->tally, number, arena, ret, ret_count);
 	learn_peers(requests);
 	for (size_t i = 0; i < UP_REQ_CLIENTS; i++)
 		count += requests->peer_known[i] && requests->peers[i].target == number;
@@ -205,7 +205,6 @@ int up_requests_peers(struct up_requests *requests, const struct up_targets *tar
 	for (uint32_t i = 0; i < UP_REQ_CLIENTS; i++) {
 		const struct up_req_key *key = &requests->peers[i];
 		struct up_peer *peer = &peers[count];
-		static const uint8_t zeros[12];
 		int r;
 
 		if (!requests->peer_known[i] || key->target != number)
@@ -216,9 +215,7 @@ int up_requests_peers(struct up_requests *requests, const struct up_targets *tar
 		if (r < 0)
 			return r;
 		peer->netns = key->netns;
-		peer->endpoint =
-			(struct up_endpoint){ .port = key->port, .is_v6 = memcmp(key->addr + 4, zeros, sizeof(zeros)) != 0 };
-		memcpy(peer->endpoint.addr, key->addr, sizeof(key->addr));
+		requests_endpoint_of(key, &peer->endpoint);
 		count++;
 	}
 	*ret = peers;
@@ -228,6 +225,8 @@ int up_requests_peers(struct up_requests *requests, const struct up_targets *tar
 
 uint64_t up_requests_dropped(const struct up_requests *requests)
 {
+	if (requests->by == UP_REQUESTS_BOUNDS)
+		return tally_dropped(requests->tally);
 	return __atomic_load_n(&requests->skeleton->bss->dropped, __ATOMIC_RELAXED);
 }
 
@@ -236,6 +235,8 @@ struct up_u64 up_requests_run_ns(const struct up_requests *requests)
 	struct up_u64 sum = { 0 };
 	struct bpf_program *program;
 
+	if (requests->by == UP_REQUESTS_BOUNDS)
+		return sum;
 	bpf_object__for_each_program(program, requests->skeleton->obj)
 	{
 		const struct up_u64 one = up_bpf_run_ns(bpf_program__fd(program));

@@ -5,7 +5,8 @@
 #include <pthread.h>
 
 #include "bpf_match.h"
-#include "requests.h"
+#include "tally.h"
+#include "requests_common.h"
 #include "requests.skel.h"
 #include "useprobe/netns.h"
 #include "useprobe/requests.h"
@@ -22,7 +23,8 @@ struct up_requests {
 	bool peer_known[UP_REQ_CLIENTS];
 	uint32_t peers_seen;
 	const char *method; /* static */
-	enum up_requests_by by; /* EVENTS or LOOKS */
+	enum up_requests_by by; /* never BEST */
+	struct tally *tally; /* BOUNDS: owned; there is no skeleton then */
 	bool attached;
 	int cpus; /* possible */
 	void *copy; /* [cpus] values of the larger map, owned */
@@ -49,8 +51,6 @@ void requests_look_stop(struct up_requests *requests);
 /* True when the last pass has seen namespace INODE. */
 bool requests_looked(struct up_requests *requests, uint64_t inode);
 
-/* What LISTENER is in the programs' tables. */
-void requests_key(const struct up_listener *listener, struct up_req_key *ret);
 /* Slot of KEY, made when it is new; -ENOSPC or -errno. */
 int requests_server_slot(struct up_requests *requests, const struct up_req_key *key);
 

@@ -23,6 +23,7 @@ void up_requests_free(struct up_requests *requests)
 	if (!requests)
 		return;
 	requests_look_stop(requests);
+	tally_free(requests->tally);
 	requests__destroy(requests->skeleton);
 	free(requests->copy);
 	free(requests);
@@ -43,9 +44,14 @@ void requests_adopt(struct requests *skeleton)
 
 void up_requests_retarget(struct up_requests *requests, const struct up_targets *targets)
 {
-	struct requests__bss *bss = requests->skeleton->bss;
+	struct requests__bss *bss;
 	uint64_t netns = 0;
 
+	if (requests->by == UP_REQUESTS_BOUNDS) {
+		tally_retarget(requests->tally, targets);
+		return;
+	}
+	bss = requests->skeleton->bss;
 	up_match_write(&requests->match, bpf_map__fd(requests->skeleton->maps.groups), &bss->match, targets);
 	if (targets->count == 0 && up_netns_of(requests->source, 0, &netns) == 0)
 		bss->host_netns = netns;
@@ -69,7 +75,7 @@ static void learn_listeners(struct up_requests *requests, const struct up_target
 		if (up_sockets_listeners(sockets, targets->count ? &targets->items[t] : NULL, 0, &arena, &listeners, &count) < 0)
 			continue;
 		for (size_t i = 0; i < count; i++) {
-			requests_key(&listeners[i], &key);
+			requests_key_of(listeners[i].netns, &listeners[i].endpoint, &key);
 			if (requests_server_slot(requests, &key) == -ENOSPC)
 				break;
 		}
@@ -182,6 +188,21 @@ static int start(struct up_requests *requests, enum up_requests_by by, const str
 	return r;
 }
 
+static int start_tally(struct up_requests *requests, const struct up_targets *targets, struct up_sockets *sockets, char *reason,
+	size_t reason_size)
+{
+	const int r = tally_new(requests->source, targets, sockets, &requests->tally);
+
+	if (r < 0) {
+		snprintf(reason, reason_size, "counting connections by sock_diag: %s", strerror(-r));
+		return r;
+	}
+	requests->by = UP_REQUESTS_BOUNDS;
+	requests->server_count = 0;
+	requests->method = "sock_diag tcp_info, lower and upper bounds";
+	return 0;
+}
+
 int up_requests_by_parse(const char *word, enum up_requests_by *ret)
 {
 	if (!word || !*word)
@@ -190,6 +211,8 @@ int up_requests_by_parse(const char *word, enum up_requests_by *ret)
 		*ret = UP_REQUESTS_EVENTS;
 	else if (strcmp(word, "looks") == 0)
 		*ret = UP_REQUESTS_LOOKS;
+	else if (strcmp(word, "bounds") == 0)
+		*ret = UP_REQUESTS_BOUNDS;
 	else
 		return -EINVAL;
 	return 0;
@@ -210,7 +233,9 @@ int up_requests_new(const struct up_source *source, const struct up_targets *tar
 		return -ENOMEM;
 	requests->source = source;
 	up_bpf_listen();
-	r = start(requests, by, targets, sockets, reason, reason_size);
+	r = by == UP_REQUESTS_BOUNDS ? 0 : start(requests, by, targets, sockets, reason, reason_size);
+	if (by == UP_REQUESTS_BOUNDS || (by == UP_REQUESTS_BEST && r < 0 && sockets))
+		r = start_tally(requests, targets, sockets, reason, reason_size);
 	if (r < 0) {
 		up_requests_free(requests);
 		return r;

@@ -56,11 +56,12 @@ static bool look_at_space(struct up_requests *requests, const struct up_space *s
 static void look(struct up_requests *requests)
 {
 	struct up_space spaces[UP_NETNS_MAX];
+	uint32_t masks[UP_NETNS_MAX];
 	uint64_t seen[UP_NETNS_MAX];
 	size_t count, seen_count = 0;
 
 	if (requests->look_sockets) {
-		count = up_sockets_all_spaces(requests->look_sockets, spaces);
+		count = sockets_all_spaces(requests->look_sockets, spaces, masks);
 	} else {
 		spaces[0] = (struct up_space){ .inode = requests->skeleton->bss->host_netns };
 		count = spaces[0].inode != 0;
@@ -83,15 +84,6 @@ bool requests_looked(struct up_requests *requests, uint64_t inode)
 		found |= requests->look_spaces[i] == inode;
 	pthread_mutex_unlock(&requests->look_lock);
 	return found;
-}
-
-/* Never in step with load that comes at fixed times: the period varies by +-20 % (multiples of the golden ratio, evenly spread). */
-static uint64_t next_period_ns(uint64_t cost_ns, uint64_t pass)
-{
-	const uint64_t period_ns = SHARE * cost_ns > LOOK_NS ? SHARE * cost_ns : LOOK_NS;
-	const uint64_t spread = (pass * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-
-	return period_ns * 8 / 10 + ((period_ns * 4 / 10) >> 10) * (spread >> 22);
 }
 
 static void *look_main(void *arg)
@@ -121,7 +113,8 @@ static void *look_main(void *arg)
 		adopted = generation;
 		look(requests);
 		cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-		due_ns = read_clock(CLOCK_MONOTONIC) + next_period_ns(cpu_ns, pass++);
+		due_ns = read_clock(CLOCK_MONOTONIC) +
+			 requests_period_ns(SHARE * cpu_ns > LOOK_NS ? SHARE * cpu_ns : LOOK_NS, pass++);
 		pthread_mutex_lock(&requests->look_lock);
 	}
 	pthread_mutex_unlock(&requests->look_lock);

@@ -33,8 +33,7 @@ void sockets_free_targets(struct up_target *copies, size_t count)
 	free(copies);
 }
 
-/* The tick changes its targets while the find thread works, so that thread gets copies. */
-static struct up_target *copy_targets(const struct up_targets *targets)
+struct up_target *sockets_copy_targets(const struct up_targets *targets)
 {
 	struct up_target *copies = calloc(targets->count + 1, sizeof(*copies));
 	bool whole = copies != NULL;
@@ -57,7 +56,7 @@ static struct up_target *copy_targets(const struct up_targets *targets)
 
 void up_sockets_retarget(struct up_sockets *sockets, const struct up_targets *targets)
 {
-	struct up_target *copies = copy_targets(targets);
+	struct up_target *copies = sockets_copy_targets(targets);
 
 	/* Out of memory: the threads go on with what they have, and the next change tries again. */
 	if (!copies)
@@ -264,14 +263,31 @@ int up_sockets_spaces(struct up_sockets *sockets, const struct up_target *target
 	return 0;
 }
 
-size_t up_sockets_all_spaces(struct up_sockets *sockets, struct up_space ret[UP_NETNS_MAX])
+size_t sockets_all_spaces(struct up_sockets *sockets, struct up_space spaces[UP_NETNS_MAX], uint32_t masks[UP_NETNS_MAX])
 {
 	size_t count;
 
 	pthread_mutex_lock(&sockets->lock);
 	count = sockets->view_count;
-	for (size_t i = 0; i < count; i++)
-		ret[i] = sockets->view[i].space;
+	for (size_t i = 0; i < count; i++) {
+		spaces[i] = sockets->view[i].space;
+		masks[i] = sockets->view[i].mask;
+	}
+	pthread_mutex_unlock(&sockets->lock);
+	return count;
+}
+
+size_t sockets_all_listeners(struct up_sockets *sockets, struct sockets_listener ret[UP_LISTENERS_MAX])
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&sockets->lock);
+	for (size_t i = 0; i < UP_LISTENERS_MAX; i++) {
+		const struct sockets_group *group = &sockets->groups[i];
+
+		if (group->used)
+			ret[count++] = (struct sockets_listener){ group->shared.netns, group->shared.endpoint };
+	}
 	pthread_mutex_unlock(&sockets->lock);
 	return count;
 }

@@ -110,6 +110,16 @@ static inline uint64_t sockets_now_ns(void)
 	return up_clock_real.mono_ns(up_clock_real.self);
 }
 
+/* Copies for a thread, since the tick changes its targets meanwhile; NULL when out of memory. */
+struct up_target *sockets_copy_targets(const struct up_targets *targets);
+/* Every namespace watched and the targets with a process there; callable from any thread. Returns their number. */
+size_t sockets_all_spaces(struct up_sockets *sockets, struct up_space spaces[UP_NETNS_MAX], uint32_t masks[UP_NETNS_MAX]);
+struct sockets_listener {
+	uint64_t netns;
+	struct up_endpoint endpoint;
+};
+/* Every listener of any target. */
+size_t sockets_all_listeners(struct up_sockets *sockets, struct sockets_listener ret[UP_LISTENERS_MAX]);
 /* Frees COUNT copies of targets with their paths. */
 void sockets_free_targets(struct up_target *copies, size_t count);
 
