@@ -45,7 +45,7 @@ struct {
 	__uint(max_entries, UP_QUEUE_CALLS);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct up_queue_process); /* pid: of the thread */
-	__type(value, __u32);
+	__type(value, __u64); /* since when */
 } calls SEC(".maps");
 
 struct up_queue_slot slots[UP_QUEUE_SLOTS] = {};
@@ -162,9 +162,9 @@ static __always_inline void take_item(struct up_queue_slot *slot, const struct u
 static __always_inline void enter(struct up_queue_slot *slot, __u32 queue)
 {
 	const struct up_queue_process thread = { .pid = (__u32)bpf_get_current_pid_tgid(), .queue = queue };
-	const __u32 one = 1;
+	const __u64 now_ns = bpf_ktime_get_ns();
 
-	if (bpf_map_update_elem(&calls, &thread, &one, BPF_NOEXIST) == 0)
+	if (bpf_map_update_elem(&calls, &thread, &now_ns, BPF_NOEXIST) == 0)
 		__sync_fetch_and_add(&slot->inside, 1);
 }
 
@@ -172,6 +172,11 @@ static __always_inline void leave(struct up_queue_slot *slot, __u32 queue)
 {
 	const struct up_queue_process thread = { .pid = (__u32)bpf_get_current_pid_tgid(), .queue = queue };
 
+	const __u64 *since_ns = bpf_map_lookup_elem(&calls, &thread);
+
+	if (!since_ns)
+		return;
+	raise((__s64 *)&slot->longest_ns, bpf_ktime_get_ns() - *since_ns);
 	if (bpf_map_delete_elem(&calls, &thread) == 0)
 		__sync_fetch_and_add(&slot->inside, -1);
 }
@@ -213,7 +218,7 @@ int up_queue_return(struct pt_regs *ctx)
 
 	if (!slot)
 		return 0;
-	if (role == UP_QUEUE_TAKE)
+	if (role == UP_QUEUE_TAKE && cookie & UP_QUEUE_COOKIE_NONNULL)
 		leave(slot, queue);
 	if (cookie & UP_QUEUE_COOKIE_NONNULL && PT_REGS_RC(ctx) == 0)
 		return 0;

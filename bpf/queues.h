@@ -39,6 +39,7 @@ struct up_queue_slot {
 	__u64 waited_ns; /* counter: of taken items followed by address */
 	__u64 lost; /* counter: items that could not be followed */
 	__s64 inside; /* threads that were seen to go into DEQUEUE and not to return */
+	__u64 longest_ns; /* that one stayed inside */
 	__u64 process_ns; /* CLOCK_MONOTONIC of the start of the process */
 	__u32 pid;
 	__u32 queue;
@@ -46,7 +47,7 @@ struct up_queue_slot {
 	__u32 zero;
 	__u64 begun;
 };
-_Static_assert(sizeof(struct up_queue_slot) == 17 * 8, "up_queue_slot");
+_Static_assert(sizeof(struct up_queue_slot) == 18 * 8, "up_queue_slot");
 
 struct up_queue_process {
 	__u32 pid;

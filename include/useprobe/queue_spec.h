@@ -16,6 +16,7 @@
 /* When the function counts. A function that may wait inside for an item takes one only when it returns. */
 enum up_queue_when {
 	UP_QUEUE_AT_ENTRY, /* SYMBOL */
+	UP_QUEUE_AT_BEGIN, /* SYMBOL@begin: likewise, and a call has its item already (the function that works on it) */
 	UP_QUEUE_AT_RETURN, /* SYMBOL@return */
 	UP_QUEUE_AT_NONNULL, /* SYMBOL@nonnull: when it returns something else than NULL */
 };

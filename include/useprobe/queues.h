@@ -15,9 +15,8 @@ struct up_queues;
 /* Why the number of items is known, which were in the queue before the probe came. */
 enum up_queue_zero {
 	UP_ZERO_UNKNOWN, /* it is not: the level above its lowest is a lower bound */
-	UP_ZERO_AMBIGUOUS, /* nor is that: items seem to come out that never went in, as for a DEQUEUE that waits inside */
+	UP_ZERO_AMBIGUOUS, /* nor is that: DEQUEUE may wait inside */
 	UP_ZERO_START, /* the process is younger than the probe */
-	UP_ZERO_WAITED, /* a thread waited inside DEQUEUE for a second in which nothing came or went: the queue was empty */
 	UP_ZERO_ORDER, /* first in, first out: an item that was seen to be put has come out */
 	UP_ZERO_BROKEN, /* more items came out than were in: the functions do not do what --queue says */
 };

@@ -13,7 +13,8 @@ static const char *why_no_level(const struct up_queue_sample *c)
 		return "more items came out than went in: DEQUEUE waits inside (use @return) or finds nothing (use @nonnull), or ENQUEUE is not "
 		       "the only way in";
 	if (c->zero == UP_ZERO_AMBIGUOUS)
-		return "more items came out than went in: some were there before the probe, or DEQUEUE waits inside (use @return)";
+		return "what was in it before the probe is not known: DEQUEUE may wait inside. Start the program after the probe, or name "
+		       "the function that works on an item (@begin)";
 	return NULL;
 }
 

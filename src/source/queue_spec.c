@@ -35,7 +35,8 @@ static int parse_point(const char *text, size_t len, const char *what, struct up
 	static const struct {
 		const char *suffix;
 		enum up_queue_when when;
-	} suffixes[] = { { "@return", UP_QUEUE_AT_RETURN }, { "@nonnull", UP_QUEUE_AT_NONNULL } };
+	} suffixes[] = { { "@begin", UP_QUEUE_AT_BEGIN }, { "@return", UP_QUEUE_AT_RETURN },
+		{ "@nonnull", UP_QUEUE_AT_NONNULL } };
 	const char *at = memchr(text, '@', len);
 	size_t symbol_len = at ? (size_t)(at - text) : len;
 
@@ -44,8 +45,8 @@ static int parse_point(const char *text, size_t len, const char *what, struct up
 		if (strlen(suffixes[i].suffix) == len - symbol_len && memcmp(at, suffixes[i].suffix, len - symbol_len) == 0)
 			ret->when = suffixes[i].when;
 	if (at && ret->when == UP_QUEUE_AT_ENTRY)
-		return expected(
-			message, size, "behind a function only @return or @nonnull, not '%.*s'", (int)(len - symbol_len), at);
+		return expected(message, size, "behind a function only @begin, @return or @nonnull, not '%.*s'",
+			(int)(len - symbol_len), at);
 	if (symbol_len == 0)
 		return expected(message, size, "the function that %s an item", what);
 	if (memchr(text, ' ', symbol_len) || !take(ret->symbol, sizeof(ret->symbol), text, symbol_len))

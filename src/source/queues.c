@@ -186,7 +186,7 @@ static void fill(struct up_queues *queues, struct up_queue_slot *live, const str
 	const int64_t level = (int64_t)(slot->put - slot->taken);
 	int64_t highest;
 
-	queue_zero_learn(&known->zero, slot, spec, queues->probed_ns[slot->queue], now_ns);
+	queue_zero_learn(&known->zero, slot, spec, queues->probed_ns[slot->queue]);
 	highest = __atomic_exchange_n(&live->highest, level, __ATOMIC_ACQ_REL);
 	*ret = (struct up_queue_sample){
 		.name = up_arena_printf(arena, "%s[%u]/%s", known->comm, slot->pid, spec->name),
@@ -208,27 +208,6 @@ static void fill(struct up_queues *queues, struct up_queue_slot *live, const str
 		.take_cost_ns = file ? file->take_cost_ns : NAN,
 		.slow = file && file->slow ? up_arena_strdup(arena, file->slow) : NULL,
 	};
-}
-
-/* Probes that only served to find out when a queue was empty are taken off once it is known for every process. */
-static void drop_enter_probes(struct up_queues *queues)
-{
-	bool open[UP_QUEUE_SPECS_MAX] = { false }, any[UP_QUEUE_SPECS_MAX] = { false };
-
-	for (uint32_t i = 0; i < UP_QUEUE_SLOT_SELF; i++) {
-		const struct up_queue_slot *slot = &queues->skeleton->bss->slots[i];
-
-		if (!queues->known[i].pid || slot->queue >= UP_QUEUE_SPECS_MAX)
-			continue;
-		any[slot->queue] = true;
-		open[slot->queue] |= queues->known[i].zero.kind <= UP_ZERO_AMBIGUOUS;
-	}
-	for (size_t i = 0; i < queues->file_count; i++) {
-		struct queue_file *file = &queues->files[i];
-
-		if (file->enter && any[file->spec] && !open[file->spec])
-			queue_drop_enter(file);
-	}
 }
 
 static int add_gap(struct up_queues *queues, size_t spec, struct up_arena *arena, struct up_queue_sample *ret)
@@ -288,7 +267,6 @@ int up_queues_read(struct up_queues *queues, const struct up_targets *targets, s
 			r = add_gap(queues, s, arena, &samples[count++]);
 	if (r < 0)
 		return r;
-	drop_enter_probes(queues);
 	*ret = samples;
 	*ret_count = count;
 	return 0;

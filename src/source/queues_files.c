@@ -34,7 +34,7 @@ static struct queue_point point_of(const struct up_queue_point *point, enum up_q
 	return (struct queue_point){
 		.symbol = point->symbol,
 		.role = role,
-		.at_return = point->when != UP_QUEUE_AT_ENTRY,
+		.at_return = point->when >= UP_QUEUE_AT_RETURN,
 		.nonnull = point->when == UP_QUEUE_AT_NONNULL,
 	};
 }
@@ -51,7 +51,8 @@ size_t queue_points(const struct up_queue_spec *spec, struct queue_point *ret)
 		return 0;
 	ret[count++] = point_of(&spec->put, UP_QUEUE_PUT);
 	ret[count++] = point_of(&spec->take, UP_QUEUE_TAKE);
-	if (spec->take.when != UP_QUEUE_AT_ENTRY)
+	/* Whether it really does not wait inside. */
+	if (spec->take.when == UP_QUEUE_AT_NONNULL)
 		ret[count++] = (struct queue_point){ .symbol = spec->take.symbol, .role = UP_QUEUE_ENTER };
 	return count;
 }
@@ -136,17 +137,6 @@ void queue_detach(struct queue_file *file)
 	*file = (struct queue_file){ 0 };
 }
 
-void queue_drop_enter(struct queue_file *file)
-{
-	for (size_t i = 0; i < UP_QUEUE_POINTS; i++) {
-		if (file->links[i] != file->enter)
-			continue;
-		bpf_link__destroy(file->links[i]);
-		file->links[i] = NULL;
-	}
-	file->enter = NULL;
-}
-
 static struct bpf_link *attach_point(
 	struct queues *skeleton, const char *path, size_t queue, const struct queue_point *point, uint64_t offset)
 {
@@ -204,8 +194,6 @@ int queue_attach(struct queues *skeleton, const struct up_queue_spec *spec, size
 			queue_detach(&file);
 			return r;
 		}
-		if (points[i].role == UP_QUEUE_ENTER)
-			file.enter = file.links[i];
 		add_cost(&file, costs, &points[i], &functions[i]);
 	}
 	*ret = file;

@@ -46,7 +46,6 @@ struct queue_file {
 	ino_t inode;
 	size_t spec;
 	struct bpf_link *links[UP_QUEUE_POINTS]; /* owned */
-	struct bpf_link *enter; /* one of LINKS: not needed once it is known when the queue was empty */
 	double put_cost_ns, take_cost_ns;
 	const char *slow; /* borrowed from the spec */
 };
@@ -55,19 +54,16 @@ struct queue_file {
 int queue_attach(struct queues *skeleton, const struct up_queue_spec *spec, size_t index, int fd, const struct queue_costs *costs,
 	struct queue_file *ret, char *message, size_t size);
 void queue_detach(struct queue_file *file);
-/* Takes off the probe on the entry of DEQUEUE. */
-void queue_drop_enter(struct queue_file *file);
 
 /* What is known about one slot between ticks. */
 struct queue_zero {
 	enum up_queue_zero kind;
 	int64_t base;
-	uint64_t put, taken, still_ns; /* last change of the two, as far as it was seen */
-	bool seen;
+	bool waits; /* DEQUEUE was seen to wait inside */
 };
-/* Learns from a consistent reading made at NOW_NS; PROBED_NS is when the last probe of this queue was attached. */
-void queue_zero_learn(struct queue_zero *zero, const struct up_queue_slot *slot, const struct up_queue_spec *spec,
-	uint64_t probed_ns, uint64_t now_ns);
+/* Learns from a consistent reading; PROBED_NS is when the last probe of this queue was attached. */
+void queue_zero_learn(
+	struct queue_zero *zero, const struct up_queue_slot *slot, const struct up_queue_spec *spec, uint64_t probed_ns);
 
 /* What user space knows about a slot. */
 struct queue_known {

@@ -41,18 +41,30 @@ probe() { # probe NAME MORE...: all processes that run the program, as a run of 
 	fail "$name: no row: $(cat "$dir/$name.out")"
 }
 copies() { for name; do cp "$dir/jobs" "$dir/$name"; done; } # probes are on files: a file for each case
-copies young poll entry old
+copies young poll entry old begin
 # old: workers begin 1.5 s late, so that items are in the queue when the probe comes.
-"$dir/old" block 13 250 4 9300 1500 >"$dir/old.truth" &
+"$dir/old" poll 15 250 4 6000 1500 >"$dir/old.truth" &
+pids+=($!)
+"$dir/begin" block 15 250 4 9300 1500 >"$dir/begin.truth" &
 pids+=($!)
 sleep 0.5
-probe old --queue "old=$dir/old:jobs_push,jobs_pop@return"
+probe old --queue "old=$dir/old:jobs_push,jobs_try_pop@nonnull" --queue "begin=$dir/begin:jobs_push,job_run@begin" --queue "returns=$dir/begin:jobs_push,jobs_pop@return"
 probe young --queue "young=$dir/young:jobs_push,jobs_pop@return" --queue "poll=$dir/poll:jobs_push,jobs_try_pop@nonnull" --queue "begun=$dir/entry:jobs_push,job_run" --queue "wrong=$dir/poll:jobs_push,jobs_try_pop"
 for name in young poll entry; do
 	mode=block; [ $name = poll ] && mode=poll
 	"$dir/$name" $mode 9 400 4 9300 >"$dir/$name.truth" &
 	pids+=($!)
 done
+# A root of its own, as in a container, where the path is an absolute link: below our root it would be another file. Its workers
+# wait inside when the probe comes.
+mkdir -p "$dir/root/bin" "$dir/root/opt"
+cc -O2 -static -o "$dir/root/opt/jobs" tests/live/queue_program.c -lpthread -lm
+ln -s /opt/jobs "$dir/root/bin/rooted"
+chroot "$dir/root" /bin/rooted block 14 20 2 1000 >"$dir/rooted.truth" &
+rooted=$!
+pids+=($rooted)
+sleep 0.3
+"$B/useprobe" -p $rooted -b -i 1 -d 4 --only queue --queue "inside=/bin/rooted:jobs_push,job_run@begin" --queue "returns=/bin/rooted:jobs_push,jobs_pop@return" -o "$dir/rooted.csv" >"$dir/rooted.out" 2>&1 || fail "a root of its own: $(cat "$dir/rooted.out")"
 for job in "${pids[@]}"; do wait "$job" || true; done
 
 python3 - "$dir" <<'PY'
@@ -93,6 +105,7 @@ compare("young", "poll", "poll", 0, "uprobes measured")
 compare("young", "begun", "entry", 0, "uprobes measured")
 # Once the items of before are gone the bound is exact; until then it is below the truth.
 compare("old", "old", "old", 5, "uprobes lower bound")
+compare("old", "begin", "begin", 5, "uprobes lower bound")
 lines, area = truth("old")
 for end, row in list(rows("old", "old"))[:2]:
     if row["waiting"]:
@@ -103,6 +116,14 @@ lines, _ = truth("young")
 last = [row for _, row in rows("young", "young") if row["waiting"]]
 assert max(float(r["saturation"]) for r in last) <= lines[-1][5], (last, lines[-1])
 assert float(last[-1]["detail"]["put_cost_us"]) > 0.05 and float(last[-1]["detail"]["probe_cost_ratio"]) < 0.05
+inside = [row for _, row in rows("rooted", "inside") if row["state"] == "ok"]
+print("a root of its own:", [(r["method"], r["waiting"], r["detail"]["empty_known_by"]) for r in inside])
+assert inside and all(r["method"] == "uprobes lower bound" and float(r["waiting"]) < 0.5 for r in inside), inside
+assert sum(float(r["detail"]["enqueues"]) for r in inside) >= 1, inside
+# Returns of calls that began before the probe are not seen: no depth is better than one that is too high.
+for file in ("old", "rooted"):
+    returns = [row for _, row in rows(file, "returns") if row["state"] == "ok"]
+    assert returns and all(r["waiting"] == "" and r["detail"]["dequeues_per_s"] for r in returns), returns
 # A pop that finds nothing is no item: without @nonnull the contradiction is seen.
 wrong = [row for _, row in rows("young", "wrong") if row["state"] == "ok"]
 assert wrong and all(r["waiting"] == "" and "@nonnull" in r["detail"].get("waiting_state", "") for r in wrong[-2:]), wrong[-2:]

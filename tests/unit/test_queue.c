@@ -33,6 +33,7 @@ static void arguments(void **state)
 		{ "jobs=/srv/app:push,pop", "jobs", "/srv/app", "push", "pop", UP_QUEUE_AT_ENTRY, NULL },
 		{ "jobs=/srv/a:b:push,pop@return", "jobs", "/srv/a:b", "push", "pop", UP_QUEUE_AT_RETURN, NULL },
 		{ "q=/a:_ZN1Q4pushEi,_ZN1Q3popEv@nonnull", "q", "/a", "_ZN1Q4pushEi", "_ZN1Q3popEv", UP_QUEUE_AT_NONNULL, NULL },
+		{ "q=/a:push,run@begin", "q", "/a", "push", "run", UP_QUEUE_AT_BEGIN, NULL },
 		{ "q=/a:main.(*Q).Push,main.(*Q).Pop", "q", "/a", "main.(*Q).Push", "main.(*Q).Pop", UP_QUEUE_AT_ENTRY, NULL },
 		{ .text = "", .expected = "NAME=BINARY" },
 		{ .text = "libuv2", .expected = "NAME=BINARY" },
@@ -46,8 +47,8 @@ static void arguments(void **state)
 		{ .text = "jobs=/srv/app:,b", .expected = "puts in" },
 		{ .text = "jobs=/srv/app:a,", .expected = "takes out" },
 		{ .text = "jobs=/srv/app:a,@return", .expected = "takes out" },
-		{ .text = "jobs=/srv/app:a,b@exit", .expected = "@return or @nonnull" },
-		{ .text = "jobs=/srv/app:a,b@", .expected = "@return or @nonnull" },
+		{ .text = "jobs=/srv/app:a,b@exit", .expected = "@begin, @return or @nonnull" },
+		{ .text = "jobs=/srv/app:a,b@", .expected = "@begin, @return or @nonnull" },
 		{ .text = "jobs=/srv/app:a,b c", .expected = "without blanks" },
 		{ .text = "jobs=/srv/app:a,a@return", .expected = "two different" },
 	};
@@ -173,51 +174,44 @@ static void every_cut_of_a_file(void **state)
 
 static void when_it_was_empty(void **state)
 {
-	const struct up_queue_spec entry = { .take.when = UP_QUEUE_AT_ENTRY }, waits = { .take.when = UP_QUEUE_AT_RETURN },
-				   libuv = { .kind = UP_QUEUE_LIBUV };
-	struct up_queue_slot slot = { .process_ns = 9 * S, .put = 5, .taken = 3 };
+	static const struct {
+		enum up_queue_kind kind;
+		enum up_queue_when when;
+		struct up_queue_slot slot;
+		enum up_queue_zero zero;
+		int64_t base;
+		const char *why;
+	} cases[] = {
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_RETURN, { .process_ns = 9 * S }, UP_ZERO_START, 0, "younger than the probes" },
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_RETURN, { .process_ns = 9 * S, .lowest = -1 }, UP_ZERO_BROKEN, 0, "but -1" },
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_RETURN, { .lowest = 0 }, UP_ZERO_AMBIGUOUS, 0, "first returns go unseen" },
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_ENTRY, { .lowest = 0 }, UP_ZERO_AMBIGUOUS, 0, "may wait inside" },
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_ENTRY, { .lowest = -4 }, UP_ZERO_AMBIGUOUS, -4, "waits inside, or items" },
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_BEGIN, { .lowest = -4 }, UP_ZERO_UNKNOWN, -4, "items of before" },
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_NONNULL, { .lowest = -4 }, UP_ZERO_UNKNOWN, -4, "items of before" },
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_NONNULL, { .inside = 1 }, UP_ZERO_AMBIGUOUS, 0, "it does wait" },
+		{ UP_QUEUE_FUNCTIONS, UP_QUEUE_AT_NONNULL, { .longest_ns = S }, UP_ZERO_AMBIGUOUS, 0, "it did wait" },
+		{ UP_QUEUE_LIBUV, UP_QUEUE_AT_ENTRY, { .taken = 1, .cancelled = 1 }, UP_ZERO_UNKNOWN, 0, "known items only" },
+		{ UP_QUEUE_LIBUV, UP_QUEUE_AT_ENTRY, { .taken = 2, .cancelled = 1 }, UP_ZERO_ORDER, 0, "one went all the way" },
+	};
+	const struct up_queue_slot quiet = { 0 }, waiting = { .inside = 1 };
+	const struct up_queue_spec nonnull = { .take.when = UP_QUEUE_AT_NONNULL };
 	struct queue_zero zero = { 0 };
 
 	(void)state;
-	queue_zero_learn(&zero, &slot, &entry, 8 * S, 10 * S);
-	assert_int_equal(zero.kind, UP_ZERO_START);
-	slot.lowest = -1;
-	queue_zero_learn(&zero, &slot, &entry, 8 * S, 11 * S);
-	assert_int_equal(zero.kind, UP_ZERO_BROKEN);
+	for (size_t i = 0; i < UP_COUNT(cases); i++) {
+		const struct up_queue_spec spec = { .kind = cases[i].kind, .take.when = cases[i].when };
 
-	/* An older process: a bound, or nothing where the function may count before it has an item. */
+		zero = (struct queue_zero){ 0 };
+		queue_zero_learn(&zero, &cases[i].slot, &spec, 8 * S);
+		if (zero.kind != cases[i].zero || zero.base != cases[i].base)
+			fail_msg("case %zu, %s: %s", i, cases[i].why, up_queue_zero_name(zero.kind));
+	}
+	/* Once seen to wait it is not believed again. */
 	zero = (struct queue_zero){ 0 };
-	slot.lowest = 0;
-	queue_zero_learn(&zero, &slot, &entry, 9 * S, 10 * S);
-	assert_int_equal(zero.kind, UP_ZERO_UNKNOWN);
-	slot.lowest = -4;
-	queue_zero_learn(&zero, &slot, &entry, 9 * S, 11 * S);
+	queue_zero_learn(&zero, &waiting, &nonnull, 8 * S);
+	queue_zero_learn(&zero, &quiet, &nonnull, 8 * S);
 	assert_int_equal(zero.kind, UP_ZERO_AMBIGUOUS);
-	zero = (struct queue_zero){ 0 };
-	queue_zero_learn(&zero, &slot, &waits, 9 * S, 10 * S);
-	assert_int_equal(zero.kind, UP_ZERO_UNKNOWN);
-	assert_int_equal(zero.base, -4);
-
-	/* A thread inside for a second without an event: now it is empty. */
-	slot.inside = 1;
-	queue_zero_learn(&zero, &slot, &waits, 9 * S, 11 * S);
-	queue_zero_learn(&zero, &slot, &waits, 9 * S, 12 * S - 1);
-	assert_int_equal(zero.kind, UP_ZERO_UNKNOWN);
-	slot.put = slot.taken = 6;
-	slot.lowest = 0;
-	queue_zero_learn(&zero, &slot, &waits, 9 * S, 12 * S);
-	queue_zero_learn(&zero, &slot, &waits, 9 * S, 13 * S);
-	assert_int_equal(zero.kind, UP_ZERO_WAITED);
-	assert_int_equal(zero.base, 0);
-
-	/* Followed items: known once one that was seen to come has left by the front. */
-	zero = (struct queue_zero){ 0 };
-	slot = (struct up_queue_slot){ .process_ns = 1 * S, .put = 2, .taken = 1, .cancelled = 1 };
-	queue_zero_learn(&zero, &slot, &libuv, 9 * S, 10 * S);
-	assert_int_equal(zero.kind, UP_ZERO_UNKNOWN);
-	slot.taken = 2;
-	queue_zero_learn(&zero, &slot, &libuv, 9 * S, 11 * S);
-	assert_int_equal(zero.kind, UP_ZERO_ORDER);
 }
 
 static struct up_queue_sample sample(uint64_t mono_ns, uint64_t area_ns, uint64_t put, uint64_t taken)
@@ -295,8 +289,8 @@ static void the_row_of_a_bound(void **state)
 	fake_detail(row, "mean_wait_ms_at_least", 60);
 	c.zero = UP_ZERO_AMBIGUOUS;
 	row = row_of(&rows, &p, &c);
-	fake_absent(row->waiting, "@return", "a number would be a guess");
-	fake_absent(row->saturation, "@return", "nor a maximum");
+	fake_absent(row->waiting, "@begin", "a number would be a guess");
+	fake_absent(row->saturation, "@begin", "nor a maximum");
 	fake_detail(row, "dequeues_per_s", 50);
 	c.zero = UP_ZERO_BROKEN;
 	row = row_of(&rows, &p, &c);
