@@ -1,6 +1,7 @@
 /* The environment out of the JSON beside the samples. */
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,8 @@ static void text_of(const json_t *value, char *ret, size_t size)
 		snprintf(ret, size, "%s", json_string_value(value));
 	else if (json_is_integer(value))
 		snprintf(ret, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value) && json_real_value(value) != 0 && fabs(json_real_value(value)) < 1e-6)
+		snprintf(ret, size, "less than 0.000001");
 	else if (json_is_real(value))
 		snprintf(ret, size, "%.6g", json_real_value(value));
 	else
@@ -121,6 +124,8 @@ static int take_pairs(
 		text_of(value, raw, sizeof(raw));
 		if (strncmp(key, "memory.", 7) == 0)
 			gibibytes(raw, text, sizeof(text));
+		else if (strcmp(key, "cpu.cfs_quota_us") == 0 && strcmp(raw, "-1") == 0)
+			snprintf(text, sizeof(text), "no limit (-1)");
 		else
 			snprintf(text, sizeof(text), "%s", raw);
 		snprintf(what, sizeof(what), "%s%.250s", prefix, key);

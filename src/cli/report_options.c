@@ -249,6 +249,21 @@ static bool ends_with(const char *text, const char *end)
 	return n > k && strcmp(text + n - k, end) == 0;
 }
 
+/* --wide, --long and --formula-safe only mean something for a CSV. */
+static int take_rows(struct up_report_args *args)
+{
+	if (args->wide || args->long_rows) {
+		if (!args->samples)
+			return up_report_wrong("--wide and --long want SAMPLES.csv", NULL);
+		if ((args->wide && args->long_rows) || (args->kind != UP_OUTPUT_CSV && args->kind != UP_OUTPUT_TEXT))
+			return up_report_wrong("--wide, --long: one of them, and with a CSV as output", NULL);
+		args->kind = args->wide ? UP_OUTPUT_WIDE : UP_OUTPUT_LONG;
+	} else if (args->formula_safe && args->kind != UP_OUTPUT_CSV) {
+		return up_report_wrong("--formula-safe is for CSV output", NULL);
+	}
+	return 0;
+}
+
 static int take_kind(struct up_report_args *args)
 {
 	static const struct {
@@ -258,6 +273,7 @@ static int take_kind(struct up_report_args *args)
 		{ "md", ".md", UP_OUTPUT_MARKDOWN }, { "markdown", ".markdown", UP_OUTPUT_MARKDOWN },
 		{ "json", ".json", UP_OUTPUT_JSON }, { "csv", ".csv", UP_OUTPUT_CSV } };
 	bool found = !args->output && !args->output_format;
+	int r;
 
 	for (size_t i = 0; i < UP_COUNT(kinds) && !found; i++) {
 		found = args->output_format ? strcmp(args->output_format, kinds[i].name) == 0
@@ -268,15 +284,9 @@ static int take_kind(struct up_report_args *args)
 		return up_report_wrong("--output-format wants html, md, json or csv", args->output_format);
 	if (!found)
 		return up_report_wrong("-o wants a file ending in .html, .md, .json or .csv, or --output-format", args->output);
-	if (args->wide || args->long_rows) {
-		if (!args->samples)
-			return up_report_wrong("--wide and --long want SAMPLES.csv", NULL);
-		if ((args->wide && args->long_rows) || (args->kind != UP_OUTPUT_CSV && args->kind != UP_OUTPUT_TEXT))
-			return up_report_wrong("--wide, --long: one of them, and with a CSV as output", NULL);
-		args->kind = args->wide ? UP_OUTPUT_WIDE : UP_OUTPUT_LONG;
-	} else if (args->formula_safe && args->kind != UP_OUTPUT_CSV) {
-		return up_report_wrong("--formula-safe is for CSV output", NULL);
-	}
+	r = take_rows(args);
+	if (r != 0)
+		return r;
 	if (args->output && (strcmp(args->output, "-") == 0 || strncmp(args->output, "-.", 2) == 0))
 		args->output = NULL;
 	return 0;

@@ -16,15 +16,14 @@ static void clear(double *value, unsigned bins)
 static void cover(const struct up_timeline *t, int64_t from_us, int64_t to_us, double value, double *bin)
 {
 	const double scale = (double)t->bins / (double)(t->to_us - t->from_us);
-	const double first = floor((double)(from_us - t->from_us) * scale + 0.25);
-	double last = ceil((double)(to_us - t->from_us) * scale - 0.25);
+	double first, last;
 
 	if (isnan(value) || to_us <= t->from_us || from_us >= t->to_us)
 		return;
-	if (last <= first)
-		last = first + 1;
-	for (double i = fmax(first, 0); i < fmin(last, t->bins); i++)
-		bin[(unsigned)i] = isnan(bin[(unsigned)i]) ? value : fmax(bin[(unsigned)i], value);
+	first = fmax(floor((double)(from_us - t->from_us) * scale + 0.25), 0);
+	last = fmin(fmax(ceil((double)(to_us - t->from_us) * scale - 0.25), first + 1), t->bins);
+	for (unsigned i = (unsigned)first; i < (unsigned)last; i++)
+		bin[i] = isnan(bin[i]) ? value : fmax(bin[i], value);
 }
 
 static double highest(const double *value, unsigned n)

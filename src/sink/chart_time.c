@@ -18,7 +18,7 @@ const char up_page_style_time[] =
 	".s6{fill:#e58a7b}.s7{fill:#2f7d4f}.s8{fill:#7a5c3e}.s9{fill:#b03060}.s10{fill:#5f74c9}.s11{fill:#3b8fb8}.s12{fill:#9aa5b1}"
 	".s13{fill:#c9ced4}.bar text{fill:#fff;font-size:12px}.bar .t2,.bar .t3,.bar .t6,.bar .t12,.bar .t13{fill:#1b2027}\n"
 	"@media(max-width:600px){.lanes{grid-template-columns:1fr;gap:2px}.lanes .who{margin-top:7px}.who .peak{display:inline;margin-left:6px}"
-	".bar text{display:none}}@media print{.lanes{grid-template-columns:190px 1fr}.who,svg.strip{break-inside:avoid}}\n";
+	".bar text,.odd{display:none}td:not(.n){min-width:10em}dl{grid-template-columns:repeat(auto-fill,minmax(140px,1fr))}}@media print{.lanes{grid-template-columns:190px 1fr}.who,svg.strip{break-inside:avoid}}\n";
 
 double up_timeline_percent(const struct up_timeline *t, int64_t us)
 {
@@ -110,8 +110,9 @@ static void step_lane(const struct up_timeline *t)
 	for (size_t i = 0; i < curve->n; i += every) {
 		const int64_t middle = curve->step[i].start_us / 2 + curve->step[i].end_us / 2 + t->shift_us;
 
-		up_buffer_print(t->out, "<text class=\"tick\" x=\"%.2f%%\" y=\"14\" text-anchor=\"middle\">%s</text>",
-			up_timeline_percent(t, middle), up_page_level(curve, (int)i).text);
+		up_buffer_print(t->out, "<text class=\"tick%s\" x=\"%.2f%%\" y=\"14\" text-anchor=\"middle\">%s</text>",
+			curve->n > 5 && i / every % 2 ? " odd" : "", up_timeline_percent(t, middle),
+			up_page_level(curve, (int)i).text);
 	}
 	up_lane_end(t);
 }
@@ -224,6 +225,9 @@ void up_chart_time(struct up_buffer *out, const struct up_page *page)
 		up_buffer_add(out, "</div></details>\n");
 	}
 	up_buffer_add(out, "<figcaption>");
+	if (load_fits)
+		up_html_text(out, "Load, response times and requests inside the target are measured" UP_M
+				  ", the generator's requests in flight computed" UP_C ". ");
 	if (page->n_use)
 		up_html_text(out,
 			"Resources: the filled curve is utilization" UP_M

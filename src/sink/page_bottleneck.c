@@ -80,6 +80,19 @@ static void verdict(struct up_doc *doc, const struct up_page *page)
 			up_percent(a->unexplained_share).text);
 }
 
+/* One step of the table: its milliseconds in the states that are USED. */
+static void states_row(struct up_doc *doc, const struct up_page *page, size_t i, const bool used[UP_REQUEST_STATES])
+{
+	const struct up_states *s = &page->states[i];
+	const bool known = s->known && s->n > 0;
+
+	up_doc_cell(doc, "%s%s", up_page_level(page->curve, (int)i).text, page->offered_stated ? UP_A : UP_M);
+	up_doc_cell(doc, "%s%s", up_amount(known ? s->residence_ms : NAN).text, known && !s->settled ? " (unsettled)" : "");
+	for (int k = 0; k < UP_REQUEST_STATES; k++)
+		if (used[k])
+			up_doc_cell(doc, "%s", up_amount(known ? s->state[k] / s->n * s->residence_ms : NAN).text);
+}
+
 static void states_table(struct up_doc *doc, const struct up_page *page)
 {
 	bool used[UP_REQUEST_STATES] = { false };
@@ -93,17 +106,8 @@ static void states_table(struct up_doc *doc, const struct up_page *page)
 		if (used[k])
 			columns[n++] = (struct up_doc_column){ up_request_state_name((enum up_request_state)k), true };
 	up_doc_table(doc, "Milliseconds of one request by state (computed)", columns, n);
-	for (size_t i = 0; i < page->curve->n; i++) {
-		const struct up_states *s = &page->states[i];
-		const bool known = s->known && s->n > 0;
-
-		up_doc_cell(doc, "%s", up_page_level(page->curve, (int)i).text);
-		up_doc_cell(
-			doc, "%s%s", up_amount(known ? s->residence_ms : NAN).text, known && !s->settled ? " (unsettled)" : "");
-		for (int k = 0; k < UP_REQUEST_STATES; k++)
-			if (used[k])
-				up_doc_cell(doc, "%s", up_amount(known ? s->state[k] / s->n * s->residence_ms : NAN).text);
-	}
+	for (size_t i = 0; i < page->curve->n; i++)
+		states_row(doc, page, i, used);
 	up_doc_table_end(doc);
 }
 

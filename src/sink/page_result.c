@@ -32,7 +32,7 @@ static void step_table(struct up_doc *doc, const struct up_page *page)
 		const struct up_step *step = &page->curve->step[i];
 		const struct up_summary *s = &step->latency;
 
-		up_doc_cell(doc, "%s", up_page_level(page->curve, (int)i).text);
+		up_doc_cell(doc, "%s%s", up_page_level(page->curve, (int)i).text, page->offered_stated ? UP_A : UP_M);
 		up_doc_cell(doc, "%s", up_amount(step->achieved_per_s).text);
 		up_doc_cell(doc, "%s", up_amount(step->achieved_ok_per_s).text);
 		up_doc_cell(doc, "%s", up_amount(step->in_flight).text);

@@ -56,10 +56,13 @@ static size_t log_ticks(const struct up_axis *axis, double ret[UP_TICKS_MAX])
 	const double *step = steps[decades < 1.6 ? 0 : decades < 3.6 ? 1 : 2];
 	size_t n = 0;
 
-	for (double power = pow(10, floor(log10(axis->lo))); power <= axis->hi * 1.001; power *= 10)
-		for (size_t i = 0; i < 3 && step[i] > 0; i++)
-			if (n < UP_TICKS_MAX && power * step[i] >= axis->lo * 0.999 && power * step[i] <= axis->hi * 1.001)
-				ret[n++] = power * step[i];
+	for (int decade = (int)floor(log10(axis->lo)); pow(10, decade) <= axis->hi * 1.001; decade++)
+		for (size_t i = 0; i < 3 && step[i] > 0; i++) {
+			const double value = pow(10, decade) * step[i];
+
+			if (n < UP_TICKS_MAX && value >= axis->lo * 0.999 && value <= axis->hi * 1.001)
+				ret[n++] = value;
+		}
 	return n;
 }
 
@@ -71,8 +74,10 @@ size_t up_axis_ticks(const struct up_axis *axis, unsigned count, double ret[UP_T
 	if (axis->log)
 		return log_ticks(axis, ret);
 	step = nice_step(axis->hi - axis->lo, count);
-	for (double i = ceil(axis->lo / step - 1e-9); i * step <= axis->hi + step * 1e-9 && n < UP_TICKS_MAX; i++)
-		ret[n++] = i == 0 ? 0 : i * step; /* never -0 */
+	/* + 0.0 makes -0 a plain 0. */
+	for (double first = ceil(axis->lo / step - 1e-9);
+		n < UP_TICKS_MAX && (first + (double)n) * step <= axis->hi + step * 1e-9; n++)
+		ret[n] = (first + (double)n) * step + 0.0;
 	return n;
 }
 
