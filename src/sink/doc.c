@@ -33,7 +33,7 @@ void up_doc_heading(struct up_doc *doc, const char *title)
 }
 
 /* The formatted text, escaped. */
-static void put(struct up_doc *doc, const char *format, va_list list)
+UP_PRINTF(2, 0) static void put(struct up_doc *doc, const char *format, va_list list)
 {
 	struct up_buffer text = { 0 };
 
