@@ -1,12 +1,14 @@
 #!/bin/sh
 # Installs what the project needs from Debian. A no-op when all is there; without root it prints the one line to run.
 # usage: scripts/deps.sh build|live
+# Debian 12 lacks some of the load generators of tests/live/load_generators.sh, which runs those on PATH: go install github.com/tsenart/vegeta/v12@latest,
+# cargo install oha, pip install locust, JMeter 5.6.3 from apache.org or Maven (Debian's 2.13 does not run plans)
 # Debian 12 has no crictl, which tests/live/cri.sh needs: go install sigs.k8s.io/cri-tools/cmd/crictl@v1.34.0
 set -eu
 build="gcc make pkg-config clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libncurses-dev libjansson-dev
 libcurl4-openssl-dev libcmocka-dev tmux clang-tidy clang-format cppcheck libclang-rt-14-dev
 iproute2 curl python3"
-live="docker.io containerd podman runc busybox-static qemu-system-x86 cpio zstd nginx-light nodejs openjdk-17-jdk-headless postgresql chromium"
+live="docker.io containerd podman runc busybox-static qemu-system-x86 cpio zstd nginx-light nodejs openjdk-17-jdk-headless postgresql chromium wrk hey"
 case "${1:-build}" in
 build) want=$build ;;
 live) want=$live ;;

@@ -51,6 +51,7 @@ void up_cli_print_notes(FILE *out, const struct up_load_file *file)
 int up_cli_read_load(struct up_load *load, char **paths, int n, struct up_load_options *options)
 {
 	struct progress progress = { 0 };
+	char error[2 * sizeof(load->error)];
 	int r = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &progress.since);
@@ -76,6 +77,8 @@ int up_cli_read_load(struct up_load *load, char **paths, int n, struct up_load_o
 	options->progress_ctx = NULL;
 	if (r == 0)
 		return 0;
-	fprintf(stderr, "useprobe: %s\n", load->error[0] ? load->error : "out of memory");
+	/* It quotes the file's first line, which may be anything. */
+	up_cli_clean(load->error[0] ? load->error : "out of memory", error, sizeof(error));
+	fprintf(stderr, "useprobe: %s\n", error);
 	return r == -ENOENT || r == -ENOTSUP || r == -EISDIR || r == -EACCES ? 2 : 1;
 }

@@ -97,7 +97,7 @@ static void check_told(const struct up_told *told)
 {
 	check(told->n > 0 && told->failed <= told->n && !(told->mean_ms < 0));
 	for (unsigned i = 0; i < UP_QUANTILES && told->bucketed; i++) {
-		check(told->lo_ms[i] >= 0 && told->hi_ms[i] > told->lo_ms[i] && isnan(told->ms[i]) == isinf(told->hi_ms[i]));
+		check(told->lo_ms[i] >= 0 && told->hi_ms[i] >= told->lo_ms[i] && isnan(told->ms[i]) == isinf(told->hi_ms[i]));
 		check(isnan(told->ms[i]) || (told->ms[i] >= told->lo_ms[i] && told->ms[i] <= told->hi_ms[i] * (1 + 1e-12)));
 		check(i == 0 || told->lo_ms[i] >= told->lo_ms[i - 1]);
 	}

@@ -297,6 +297,26 @@ static void write_samples(const char *dir, const char *name, int64_t start_s, do
 	write_file(path, text);
 }
 
+/* What is wrong with a file quotes its first line: no escape sequence reaches the terminal. */
+static void messages_are_clean(void **state)
+{
+	char path[] = "/tmp/useprobe-compare.XXXXXX", line[512], text[4096];
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	write_file(path, "\033[31mred \xff\xc2\x9b"
+			 "31m\n");
+	snprintf(line, sizeof(line), "compare %s --to " THREE("base"), path);
+	assert_int_equal(run_text(line, text, sizeof(text)), 2);
+	remove(path);
+	assert_non_null(strstr(text, "red"));
+	assert_null(strchr(text, '\033'));
+	assert_null(strstr(text, "\xc2\x9b"));
+	assert_null(strchr(text, '\xff'));
+}
+
 static void environment_comes_first(void **state)
 {
 	static const int64_t start_s[2][3] = { { 1796104657, 1796104668, 1796104679 }, { 1796104662, 1796104673, 1796104684 } };
@@ -363,6 +383,7 @@ int main(void)
 		cmocka_unit_test(too_few_or_the_same),
 		cmocka_unit_test(cut_and_text),
 		cmocka_unit_test(different_kinds_are_refused),
+		cmocka_unit_test(messages_are_clean),
 		cmocka_unit_test(environment_comes_first),
 	};
 
