@@ -1,6 +1,7 @@
 /* Tasks: a thread of its own takes snapshots of the targets' threads ten times a second through a BPF task iterator and folds them into
  * pools and sums; a tick copies those. Needs BTF, CAP_BPF, CAP_PERFMON, Linux 5.15 (bpf_task_pt_regs). Threads that begin and end
  * between two snapshots are told of by the kernel (tp_btf/sched_process_free).
+ * Where the BPF programs are refused, /proc/PID/task is read instead: 25 times as dear, and poorer (struct up_tasks_view says how).
  * Snapshots are taken less often when they would cost more than 5 % of a CPU. */
 #ifndef UP_TASKS_H
 #define UP_TASKS_H
@@ -14,7 +15,7 @@
 
 struct up_tasks;
 
-/* 0; -EACCES, -ENOTSUP, ... with the reason in REASON. */
+/* 0; -EOPNOTSUPP (a recorded tree), -ENOMEM, -EAGAIN with the reason in REASON. */
 UP_MUST_CHECK int up_tasks_new(const struct up_source *source, const struct up_targets *targets, struct up_tasks **ret,
 	char *reason, size_t reason_size);
 void up_tasks_free(struct up_tasks *tasks);
@@ -28,7 +29,9 @@ struct up_tasks_view {
 	struct up_u64 lost; /* counter: threads, and ends of threads, that found no room */
 	uint64_t cost_ns; /* CPU time of the last snapshot */
 	const char *method; /* static: "iter/task 10 Hz" */
-	const char *note; /* why there are fewer snapshots than ten a second; NULL = there are not */
+	const char *note; /* what makes these snapshots poorer than they might be; NULL = nothing */
+	const char *no_runnable; /* why threads ready to run are among the running ones; NULL = they are not */
+	bool lower_bound; /* some threads that are busy may be taken for idle */
 	const char *no_ends; /* why ended threads are not counted; NULL = they are */
 };
 /* The state of now, copied into ARENA. 0 or -ENOSPC. */

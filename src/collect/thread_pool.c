@@ -123,14 +123,15 @@ static void describe_snapshots(struct up_detail *detail, const struct raw *p, co
 }
 
 /* Where the threads are. Processes that were in no snapshot have none. */
-static void describe_threads(struct up_detail *detail, const struct up_pool *pool, const struct means *m)
+static void describe_threads(struct up_detail *detail, const struct up_pool *pool, const struct means *m, const char *no_runnable)
 {
 	if (!pool->tgid)
 		return;
 	up_detail_value(detail, "threads", m->threads);
 	up_detail_value(detail, "busy", m->busy);
 	for (int i = 0; i < UP_DOING_COUNT; i++)
-		up_detail_value(detail, up_doing_name((enum up_doing)i), m->doing[i]);
+		up_detail_value(detail, up_doing_name((enum up_doing)i),
+			i == UP_DOING_RUNNABLE && no_runnable ? up_none(no_runnable) : m->doing[i]);
 }
 
 static void add_pool(
@@ -142,8 +143,8 @@ static void add_pool(
 	struct up_detail detail = { 0 };
 	char method[64];
 
-	snprintf(method, sizeof(method), "%s measured", c->view.method);
-	describe_threads(&detail, pool, &m);
+	snprintf(method, sizeof(method), "%s %s", c->view.method, c->view.lower_bound ? "lower bound" : "measured");
+	describe_threads(&detail, pool, &m, c->view.no_runnable);
 	up_detail_value(&detail, "used_cpus",
 		up_ratio(up_delta(&cpu_before, (struct up_u64){ .n = pool->exec_ns, .has = true }, NULL), window_ns, no_window));
 	describe_ends(&detail, c, pool, before);
@@ -179,7 +180,7 @@ static void add_lock(const struct raw *p, const struct raw *c, size_t first, str
 	char name[UP_POOL_NAME], method[64];
 	bool known = false;
 
-	snprintf(method, sizeof(method), "%s measured", c->view.method);
+	snprintf(method, sizeof(method), "%s %s", c->view.method, c->view.lower_bound ? "lower bound" : "measured");
 	for (size_t i = first; i < c->view.count; i++) {
 		const struct up_pool *pool = &c->view.pools[i], *before;
 

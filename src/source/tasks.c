@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "bpf_match.h"
 #include "task_doing.h"
 #include "task_walk.h"
+#include "task_walk_proc.h"
 #include "useprobe/clock.h"
 
 #define SNAPSHOT_NS (100 * UP_NS_PER_MS)
@@ -21,9 +23,12 @@
 /* Share of a CPU that the snapshots may take; beyond it they are taken less often. */
 #define WALK_SHARE 0.05
 #define WALK_SHARE_VARIABLE "USEPROBE_WALK_SHARE" /* another share, for tests */
+#define NO_BPF_VARIABLE "USEPROBE_TASKS" /* "proc": as if the BPF programs were refused, for tests */
 
 struct up_tasks {
-	struct up_bpf_walk *bpf; /* owned */
+	struct up_bpf_walk *bpf; /* owned; NULL = refused */
+	struct up_proc_walk *proc; /* owned; instead of it */
+	char no_bpf[160]; /* why it was refused */
 	struct up_records records; /* of the snapshot thread */
 	struct up_thread *threads; /* [thread_room], owned */
 	size_t thread_room;
@@ -32,9 +37,9 @@ struct up_tasks {
 	struct up_pools *pools;
 	struct up_task_sums sums;
 	uint32_t members[UP_TARGETS_MAX]; /* up_match_members */
-	uint64_t snapshots, cost_ns;
+	uint64_t snapshots, cost_ns, lost; /* lost: snapshots of /proc that left threads out */
 	char no_memory_stalls[160]; /* why they are not known, "" = they are */
-	char note[160];
+	char note[512];
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock; /* pools, sums, members, snapshots, cost_ns, period_ns, note, stop */
@@ -73,6 +78,28 @@ static int make_threads(struct up_tasks *tasks)
 	return 0;
 }
 
+UP_PRINTF(2, 3) static void add_note(struct up_tasks *tasks, const char *format, ...)
+{
+	const size_t used = strlen(tasks->note);
+	const char *between = used ? "; " : "";
+	char text[256];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	snprintf(tasks->note + used, sizeof(tasks->note) - used, "%s%s", between, text);
+}
+
+static void describe_proc(struct up_tasks *tasks, bool full)
+{
+	add_note(tasks, "no BPF: %s", tasks->no_bpf);
+	if (up_proc_walk_hidden(tasks->proc))
+		add_note(tasks, "calls of some threads are hidden (CAP_SYS_PTRACE): those asleep count as idle");
+	if (full)
+		add_note(tasks, "only the first %d threads are looked at", UP_PROC_THREADS_MAX);
+}
+
 static void set_period(struct up_tasks *tasks, uint64_t cost_ns)
 {
 	const double wanted_ns = (double)cost_ns / tasks->walk_share;
@@ -81,25 +108,38 @@ static void set_period(struct up_tasks *tasks, uint64_t cost_ns)
 	tasks->period_ns = wanted_ns <= (double)SNAPSHOT_NS       ? SNAPSHOT_NS
 			   : wanted_ns >= (double)SNAPSHOT_NS_MAX ? SNAPSHOT_NS_MAX
 								  : (uint64_t)wanted_ns;
-	tasks->note[0] = '\0';
 	if (tasks->period_ns > SNAPSHOT_NS)
-		snprintf(tasks->note, sizeof(tasks->note),
+		add_note(tasks,
 			"a snapshot costs %.1f ms of CPU: one is taken every %.0f ms instead of every %.0f, to stay below %g %% of a CPU",
 			(double)cost_ns / (double)UP_NS_PER_MS, (double)tasks->period_ns / (double)UP_NS_PER_MS,
 			(double)SNAPSHOT_NS / (double)UP_NS_PER_MS, tasks->walk_share * 100);
 }
 
-static void snapshot(struct up_tasks *tasks)
+/* FULL: /proc had more threads than are looked at. */
+static int walk(struct up_tasks *tasks, bool *ret_full)
 {
-	const uint64_t begun_ns = thread_cpu_ns();
-	uint64_t mono_ns;
 	int r;
 
+	if (tasks->proc) {
+		r = up_proc_walk_read(tasks->proc, &tasks->records);
+		*ret_full = r == -ENOSPC;
+		return r == -ENOSPC ? 0 : r;
+	}
 	/* Before the walk: who has been told of is not in it. */
 	pthread_mutex_lock(&tasks->lock);
 	up_bpf_walk_ends(tasks->bpf, take_end, tasks);
 	pthread_mutex_unlock(&tasks->lock);
-	r = up_bpf_walk_read(tasks->bpf, &tasks->records);
+	return up_bpf_walk_read(tasks->bpf, &tasks->records);
+}
+
+static void snapshot(struct up_tasks *tasks)
+{
+	const uint64_t begun_ns = thread_cpu_ns();
+	bool full = false;
+	uint64_t mono_ns;
+	int r;
+
+	r = walk(tasks, &full);
 	if (r == 0)
 		r = make_threads(tasks);
 	if (r < 0)
@@ -109,6 +149,10 @@ static void snapshot(struct up_tasks *tasks)
 	if (up_pools_fold(tasks->pools, tasks->threads, tasks->records.count, mono_ns) == 0)
 		tasks->snapshots++;
 	up_task_sums_fold(&tasks->sums, tasks->members, tasks->threads, tasks->records.count, mono_ns);
+	tasks->lost += full;
+	tasks->note[0] = '\0';
+	if (tasks->proc)
+		describe_proc(tasks, full);
 	set_period(tasks, thread_cpu_ns() - begun_ns);
 	pthread_mutex_unlock(&tasks->lock);
 }
@@ -181,6 +225,18 @@ static double walk_share(void)
 	return text && up_scan_whole_decimal(text, &share) == 0 && share > 0 ? share : WALK_SHARE;
 }
 
+/* The BPF iterator, or /proc where it is refused. 0 or -ENOMEM. */
+static int walk_new(struct up_tasks *tasks, const struct up_source *source)
+{
+	const char *only = secure_getenv(NO_BPF_VARIABLE);
+
+	if (only && strcmp(only, "proc") == 0)
+		snprintf(tasks->no_bpf, sizeof(tasks->no_bpf), "%s=proc", NO_BPF_VARIABLE);
+	else if (up_bpf_walk_new(&tasks->bpf, tasks->no_bpf, sizeof(tasks->no_bpf)) == 0)
+		return 0;
+	return up_proc_walk_new(source, &tasks->proc);
+}
+
 int up_tasks_new(
 	const struct up_source *source, const struct up_targets *targets, struct up_tasks **ret, char *reason, size_t reason_size)
 {
@@ -197,14 +253,12 @@ int up_tasks_new(
 	pthread_mutex_init(&tasks->lock, NULL);
 	tasks->walk_share = walk_share();
 	tasks->period_ns = SNAPSHOT_NS;
-	r = up_bpf_walk_new(&tasks->bpf, reason, reason_size);
-	if (r < 0) {
-		up_tasks_free(tasks);
-		return r;
-	}
+	r = walk_new(tasks, source);
 	look_at_psi(tasks);
-	up_tasks_retarget(tasks, targets);
-	r = up_pools_new(&tasks->pools);
+	if (r == 0)
+		r = up_pools_new(&tasks->pools);
+	if (r == 0)
+		up_tasks_retarget(tasks, targets);
 	if (r == 0)
 		r = start_thread(tasks);
 	if (r < 0) {
@@ -230,6 +284,7 @@ void up_tasks_free(struct up_tasks *tasks)
 	}
 	pthread_mutex_destroy(&tasks->lock);
 	up_bpf_walk_free(tasks->bpf);
+	up_proc_walk_free(tasks->proc);
 	up_pools_free(tasks->pools);
 	up_records_done(&tasks->records);
 	free(tasks->threads);
@@ -238,7 +293,10 @@ void up_tasks_free(struct up_tasks *tasks)
 
 void up_tasks_retarget(struct up_tasks *tasks, const struct up_targets *targets)
 {
-	up_bpf_walk_retarget(tasks->bpf, targets);
+	if (tasks->bpf)
+		up_bpf_walk_retarget(tasks->bpf, targets);
+	else
+		up_proc_walk_retarget(tasks->proc, targets);
 	pthread_mutex_lock(&tasks->lock);
 	up_match_members(targets, tasks->members);
 	pthread_mutex_unlock(&tasks->lock);
@@ -246,7 +304,12 @@ void up_tasks_retarget(struct up_tasks *tasks, const struct up_targets *targets)
 
 static const char *method_of(const struct up_tasks *tasks)
 {
-	return tasks->period_ns > SNAPSHOT_NS ? "iter/task below 10 Hz" : "iter/task 10 Hz";
+	static const char *const methods[2][2] = {
+		{ "iter/task 10 Hz", "iter/task below 10 Hz" },
+		{ "/proc/PID/task 10 Hz", "/proc/PID/task below 10 Hz" },
+	};
+
+	return methods[tasks->proc != NULL][tasks->period_ns > SNAPSHOT_NS];
 }
 
 int up_tasks_read(struct up_tasks *tasks, struct up_arena *arena, struct up_tasks_view *ret)
@@ -262,10 +325,14 @@ int up_tasks_read(struct up_tasks *tasks, struct up_arena *arena, struct up_task
 		memcpy(view.pools, pools, view.count * sizeof(*view.pools));
 	view.mono_ns = up_pools_mono_ns(tasks->pools);
 	view.snapshots = (struct up_u64){ tasks->snapshots, true };
-	view.lost = (struct up_u64){ up_pools_dropped(tasks->pools) + up_bpf_walk_ends_lost(tasks->bpf), true };
+	view.lost = (struct up_u64){
+		up_pools_dropped(tasks->pools) + tasks->lost + (tasks->bpf ? up_bpf_walk_ends_lost(tasks->bpf) : 0), true
+	};
 	view.cost_ns = tasks->cost_ns;
 	view.method = method_of(tasks);
-	view.no_ends = up_bpf_walk_no_ends(tasks->bpf);
+	view.no_ends = tasks->bpf ? up_bpf_walk_no_ends(tasks->bpf) : "only BPF tells of threads that end between two snapshots";
+	view.no_runnable = tasks->proc ? "/proc does not tell running from ready to run" : NULL;
+	view.lower_bound = tasks->proc && up_proc_walk_hidden(tasks->proc);
 	if (tasks->note[0])
 		view.note = up_arena_strdup(arena, tasks->note);
 	if (!view.pools || (tasks->note[0] && !view.note))
@@ -283,6 +350,8 @@ static const char *no_stall(const struct up_tasks *tasks, enum up_stall stall)
 		return "no snapshot yet";
 	if (stall != UP_STALL_MEMORY)
 		return NULL;
+	if (tasks->proc)
+		return "only BPF sees the mark of threads in a memory stall";
 	if (!up_bpf_walk_sees_stalls(tasks->bpf))
 		return "the kernel has no mark for threads in a memory stall (task_struct.in_memstall, CONFIG_PSI)";
 	return tasks->no_memory_stalls[0] ? tasks->no_memory_stalls : NULL;
