@@ -3,12 +3,14 @@
  * guest is inside user. idle and iowait may step back by a few ticks (node_exporter#1903), a CPU that went offline loses its line and
  * starts anew when it returns: each CPU is compared with itself only. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cpu_group.h"
 #include "useprobe/clock.h"
+#include "useprobe/delay.h"
 
 #define FIELDS 8 /* user nice system idle iowait irq softirq steal */
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL };
@@ -29,7 +31,9 @@ struct raw {
 	struct host_cpu *cpus; /* [cpu_count] in the order of the file */
 	size_t cpu_count;
 	struct up_u64 running; /* gauge, procs_running */
-	struct up_u64 target_ns[UP_TARGETS_MAX]; /* counter; not there = not counted (gone, nested, a process) */
+	struct up_u64 target_ns[UP_TARGETS_MAX]; /* counter; not there = not counted (gone, or inside another one) */
+	const char
+		*unknown; /* a target whose CPU time cannot be read: what is used outside of it is not known then; NULL = none */
 	size_t target_count;
 	double hz;
 };
@@ -95,29 +99,62 @@ static int scan_stat(struct up_env *env, struct up_arena *arena, const char *tex
 	return 0;
 }
 
-/* CPU of target I, unless it lies inside another target (it would count twice) or is a single process. */
-static void read_target(struct up_env *env, struct state *state, struct up_arena *arena, size_t i, struct raw *raw)
+/* Is INNER at or below OUTER? The same target asked for twice counts once. */
+static bool lies_inside(const struct up_target *inner, const struct up_target *outer)
+{
+	const int h = outer->main;
+	const char *in = h < 0 ? NULL : inner->cgroup.path[h], *out = h < 0 ? NULL : outer->cgroup.path[h];
+	const size_t len = out ? strlen(out) : 0;
+
+	if (inner->kind == UP_TARGET_PID && outer->kind == UP_TARGET_PID)
+		return inner->pid == outer->pid && outer < inner;
+	if (outer->kind != UP_TARGET_CGROUP || !in || !out)
+		return false;
+	if (strcmp(out, "/") == 0)
+		return strcmp(in, "/") != 0 || inner->kind == UP_TARGET_PID || outer < inner;
+	if (strncmp(in, out, len) != 0 || (in[len] != '/' && in[len] != '\0'))
+		return false;
+	return in[len] == '/' || inner->kind == UP_TARGET_PID || outer < inner;
+}
+
+static int read_usage(struct up_env *env, struct state *state, struct up_arena *arena, size_t i, struct up_u64 *ret_ns)
 {
 	const struct up_target *target = &env->targets->items[i];
+	struct up_delay_sample sample;
 	struct cpu_group group;
+	int r = -ENOENT;
 
-	if (!target->present || target->kind != UP_TARGET_CGROUP)
-		return;
-	for (size_t j = 0; j < env->targets->count; j++) {
-		const char *other = env->targets->items[j].label;
-		const size_t len = strlen(other);
-
-		if (j != i && env->targets->items[j].present && strncmp(target->label, other, len) == 0 &&
-			(target->label[len] == '/' || (target->label[len] == '\0' && j < i)))
-			return;
+	if (target->kind == UP_TARGET_PID) {
+		if (env->delay)
+			r = up_delay_read(env->delay, env->source, arena, target, env->tick, &sample);
+		if (r == 0)
+			*ret_ns = sample.on_cpu_ns;
+		return r;
 	}
 	if (!state->opened[i] || state->generation[i] != target->generation) {
 		cpu_group_close(&state->targets[i]);
 		state->opened[i] = cpu_group_open(&state->targets[i], target, 0);
 		state->generation[i] = target->generation;
 	}
-	if (state->opened[i] && cpu_group_read(env, &state->targets[i], arena, &group) == 0)
-		raw->target_ns[i] = group.usage_ns;
+	if (state->opened[i])
+		r = cpu_group_read(env, &state->targets[i], arena, &group);
+	if (r == 0)
+		*ret_ns = group.usage_ns;
+	return r;
+}
+
+/* CPU of target I, unless it lies inside another target: it would count twice. */
+static void read_target(struct up_env *env, struct state *state, struct up_arena *arena, size_t i, struct raw *raw)
+{
+	const struct up_target *target = &env->targets->items[i];
+
+	if (!target->present || target->kind == UP_TARGET_HOST)
+		return;
+	for (size_t j = 0; j < env->targets->count; j++)
+		if (j != i && env->targets->items[j].present && lies_inside(target, &env->targets->items[j]))
+			return;
+	if (read_usage(env, state, arena, i, &raw->target_ns[i]) < 0 || !raw->target_ns[i].has)
+		raw->unknown = up_arena_strdup(arena, target->label);
 }
 
 static int host_cpu_read(struct up_env *env, void *opaque, struct up_arena *arena, void *ret_raw)
@@ -204,10 +241,15 @@ static void add_outside(const struct raw *p, const struct raw *c, double busy_cp
 {
 	struct up_value inside = up_value(0), outside;
 	struct up_detail detail = { 0 };
+	char why[160];
 
 	for (size_t i = 0; i < c->target_count; i++)
 		if (c->target_ns[i].has)
 			inside = up_plus(inside, up_delta(&p->target_ns[i], c->target_ns[i], NULL));
+	if (c->unknown || p->unknown) {
+		snprintf(why, sizeof(why), "the CPU time of %.120s is not known", c->unknown ? c->unknown : p->unknown);
+		inside = up_none(why);
+	}
 	inside = up_scaled(inside, 1, (double)dt_ns, NULL);
 	outside = up_minus(up_value(busy_cpus), inside);
 	up_detail_value(&detail, "used_cpus", outside);
