@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 echo "== own cost beside the peers"
 python3 tests/bench/own_cost.py "$B" "${BENCH_S:-20}"
-for script in tests/bench/bench_*.sh; do
+for script in tests/bench/bench_*.sh tests/bench/sched_pipe.sh; do
 	[ -e "$script" ] || continue
 	echo "== $script"
 	B=$B bash "$script"
