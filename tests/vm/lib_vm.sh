@@ -100,10 +100,16 @@ I
 
 # boot SERIES: runs the guest; its serial output goes to $vm/SERIES/out and, without the boot noise, to stdout. Its status is the guest's.
 boot() {
-	local into=$vm/$1 rc
-	timeout "${VM_S:-400}" qemu-system-x86_64 -M pc -accel tcg,thread=multi -cpu max -smp 2 -m 768 -nodefaults -no-user-config -nographic \
+	local into=$vm/$1
+	nice -n 19 timeout "${VM_S:-400}" qemu-system-x86_64 -M pc -accel tcg,thread=multi -cpu max -smp 2 -m 768 -nodefaults -no-user-config -nographic \
 		-serial stdio -monitor none -no-reboot -kernel "$into/vmlinuz" -initrd "$vm/initrd" \
 		-append "console=ttyS0 reboot=t panic=-1 quiet psi=1 mitigations=off tsc=reliable" </dev/null 2>"$into/err" | tr -d '\r' >"$into/out"
+	guest_result "$1"
+}
+
+# guest_result SERIES: what the guest said, with its status.
+guest_result() {
+	local into=$vm/$1 rc
 	sed -n '/GUEST-UP/,$p' "$into/out"
 	grep -q GUEST-UP "$into/out" || { echo "the guest did not come up:"; tail -n 20 "$into/out" "$into/err"; return 1; }
 	rc=$(sed -n 's/^GUEST-RC //p' "$into/out")
