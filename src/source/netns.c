@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "useprobe/scan.h"
+#include "useprobe/thread.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
 
@@ -100,7 +101,6 @@ static void release(struct up_netns_helper *helper)
 int up_netns_helper_new(struct up_netns_helper **ret)
 {
 	struct up_netns_helper *helper = calloc(1, sizeof(*helper));
-	pthread_attr_t attr;
 	int r;
 
 	if (!helper)
@@ -109,13 +109,10 @@ int up_netns_helper_new(struct up_netns_helper **ret)
 	pthread_mutex_init(&helper->callers, NULL);
 	pthread_mutex_init(&helper->lock, NULL);
 	pthread_cond_init(&helper->changed, NULL);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	r = pthread_create(&helper->thread, &attr, helper_main, helper);
-	pthread_attr_destroy(&attr);
-	if (r != 0) {
+	r = up_thread_start(&helper->thread, "up-netns", STACK_BYTES, helper_main, helper);
+	if (r < 0) {
 		release(helper);
-		return -r;
+		return r;
 	}
 	*ret = helper;
 	return 0;

@@ -2,33 +2,23 @@
 
 #include <errno.h>
 #include <linux/netlink.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "netspaces_internal.h"
+#include "useprobe/thread.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
 
 /* Signals are the main thread's: its wait has to be the one that is interrupted. */
 static int start_thread(struct up_netspaces *spaces)
 {
-	pthread_attr_t attr;
-	sigset_t all, before;
-	int r;
+	int r = up_netns_helper_new(&spaces->helper);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = up_netns_helper_new(&spaces->helper);
-	if (r == 0) {
-		pthread_attr_init(&attr);
-		pthread_attr_setstacksize(&attr, STACK_BYTES);
-		r = -pthread_create(&spaces->thread, &attr, netspaces_main, spaces);
-		spaces->started = r == 0;
-		pthread_attr_destroy(&attr);
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r == 0)
+		r = up_thread_start(&spaces->thread, "up-network", STACK_BYTES, netspaces_main, spaces);
+	spaces->started = r == 0;
 	return r;
 }
 

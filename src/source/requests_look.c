@@ -2,13 +2,13 @@
  * costs more than 2 % of one CPU: the kernel walks the whole table of connections, 2 ms where it has 262144 buckets. */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "requests_internal.h"
 #include "useprobe/clock.h"
+#include "useprobe/thread.h"
 
 #define LOOK_NS (50 * UP_NS_PER_MS)
 #define SHARE 50 /* a pass takes at most 1/50 of the time */
@@ -124,18 +124,7 @@ static void *look_main(void *arg)
 /* Signals are the main thread's. */
 static int start_thread(struct up_requests *requests)
 {
-	pthread_attr_t attr;
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	r = pthread_create(&requests->look_thread, &attr, look_main, requests);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -r;
+	return up_thread_start(&requests->look_thread, "up-requests", STACK_BYTES, look_main, requests);
 }
 
 static int attach(struct up_requests *requests)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "sockets_find.h"
+#include "useprobe/thread.h"
 
 #define STACK_BYTES ((size_t)256 << 10)
 
@@ -88,24 +89,17 @@ void up_sockets_wait(struct up_sockets *sockets, uint64_t timeout_ns)
 /* Signals are the main thread's: its wait has to be the one that is interrupted. */
 static int start_threads(struct up_sockets *sockets)
 {
-	pthread_attr_t attr;
-	int r;
+	int r = up_netns_helper_new(&sockets->helper);
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	r = up_netns_helper_new(&sockets->helper);
-	if (r < 0) {
-		pthread_attr_destroy(&attr);
+	if (r < 0)
 		return r;
-	}
-	r = pthread_create(&sockets->find_thread, &attr, sockets_find_main, sockets->finder);
+	r = up_thread_start(&sockets->find_thread, "up-find", STACK_BYTES, sockets_find_main, sockets->finder);
 	sockets->find_started = r == 0;
 	if (r == 0) {
-		r = pthread_create(&sockets->poll_thread, &attr, sockets_poll_main, sockets);
+		r = up_thread_start(&sockets->poll_thread, "up-listen", STACK_BYTES, sockets_poll_main, sockets);
 		sockets->poll_started = r == 0;
 	}
-	pthread_attr_destroy(&attr);
-	return -r;
+	return r;
 }
 
 int up_sockets_new(const struct up_source *source, const struct up_targets *targets, struct up_sockets **ret)

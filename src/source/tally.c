@@ -1,12 +1,12 @@
 #include "tally.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "tally_internal.h"
+#include "useprobe/thread.h"
 
 #define PASS_NS (100 * UP_NS_PER_MS)
 #define SHARE 50 /* a pass takes at most 1/50 of the time */
@@ -64,19 +64,10 @@ static void *tally_main(void *arg)
 /* Signals are the main thread's. */
 static int start_thread(struct tally *tally)
 {
-	pthread_attr_t attr;
-	sigset_t all, before;
-	int r;
+	const int r = up_thread_start(&tally->thread, "up-tally", STACK_BYTES, tally_main, tally);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	r = pthread_create(&tally->thread, &attr, tally_main, tally);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	tally->started = r == 0;
-	return -r;
+	return r;
 }
 
 void tally_retarget(struct tally *tally, const struct up_targets *targets)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "task_walk.h"
 #include "task_walk_proc.h"
 #include "useprobe/clock.h"
+#include "useprobe/thread.h"
 
 #define SNAPSHOT_NS (100 * UP_NS_PER_MS)
 #define SNAPSHOT_NS_MAX (5 * UP_NS_PER_S)
@@ -183,24 +183,15 @@ static void *run(void *opaque)
 static int start_thread(struct up_tasks *tasks)
 {
 	pthread_condattr_t cond;
-	pthread_attr_t attr;
-	sigset_t all, before;
 	int r;
 
 	pthread_condattr_init(&cond);
 	pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
 	pthread_cond_init(&tasks->wake, &cond);
 	pthread_condattr_destroy(&cond);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	/* Signals are the main thread's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&tasks->thread, &attr, run, tasks);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
+	r = up_thread_start(&tasks->thread, "up-tasks", STACK_BYTES, run, tasks);
 	tasks->started = r == 0;
-	return -r;
+	return r;
 }
 
 /* With PSI off at boot the kernel has the mark and never sets it. */

@@ -5,13 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "useprobe/clock.h"
+#include "useprobe/thread.h"
+
+#define STACK_BYTES ((size_t)1 << 20) /* paths of several kB on the stack */
 
 #define PAUSE_MIN_NS (50 * UP_NS_PER_MS)
 #define PAUSE_FACTOR 20 /* at most a twentieth of a CPU goes into looking */
@@ -97,7 +99,6 @@ int up_relookup_start(const struct up_source *source, const struct up_hierarchie
 {
 	struct up_relookup *relookup = calloc(1, sizeof(*relookup));
 	pthread_condattr_t attributes;
-	sigset_t all, before;
 	int r;
 
 	if (!relookup)
@@ -114,12 +115,8 @@ int up_relookup_start(const struct up_source *source, const struct up_hierarchie
 	pthread_condattr_destroy(&attributes);
 	relookup->name = strdup(name);
 	r = relookup->source.root_fd < 0 ? -errno : relookup->name ? up_arena_init(&relookup->arena) : -ENOMEM;
-	/* Signals are the main thread's: it waits for them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (r == 0)
-		r = -pthread_create(&relookup->thread, NULL, run, relookup);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+		r = up_thread_start(&relookup->thread, "up-relookup", STACK_BYTES, run, relookup);
 	if (r < 0) {
 		release(relookup);
 		return r;
