@@ -16,6 +16,7 @@
 
 #define WALK_SHARE 0.02 /* of the time between two ticks */
 #define WALK_SHARE_VARIABLE "USEPROBE_WALK_SHARE" /* another share, for tests */
+#define QUOTA_QUEUES_VARIABLE "USEPROBE_QUOTA_QUEUES" /* room for throttled queues, for tests */
 
 static const struct up_bpf_need needs[] = {
 	{ "btf_trace_sched_switch", NULL, "kernel without the sched_switch tracepoint in BTF" },
@@ -99,6 +100,15 @@ static double walk_share(void)
 	return text && up_scan_whole_decimal(text, &share) == 0 ? share : WALK_SHARE;
 }
 
+static unsigned quota_room(void)
+{
+	const char *text = secure_getenv(QUOTA_QUEUES_VARIABLE);
+	uint64_t room;
+
+	return text && up_scan_whole_u64(text, &room) == 0 && room > 0 && room <= UP_QUOTA_QUEUES ? (unsigned)room
+												  : UP_QUOTA_QUEUES;
+}
+
 int up_delay_bpf_new(unsigned quota_queues, struct up_delay_bpf **ret, char *reason, size_t reason_size)
 {
 	const int cpus = libbpf_num_possible_cpus();
@@ -110,7 +120,7 @@ int up_delay_bpf_new(unsigned quota_queues, struct up_delay_bpf **ret, char *rea
 	if (!bpf)
 		return -ENOMEM;
 	bpf->cpus = (unsigned)cpus;
-	bpf->quota_queues = quota_queues ? quota_queues : UP_QUOTA_QUEUES;
+	bpf->quota_queues = quota_queues ? quota_queues : quota_room();
 	bpf->pids_global = up_bpf_pids_are_global();
 	bpf->host_members = 1;
 	bpf->walk_share = walk_share();

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREAD_SLOTS (2u * UP_POOL_THREADS_MAX)
+#define THREAD_SLOTS_MIN 512u /* the table is at most half full; it grows and shrinks with the threads */
 #define NONE UINT32_MAX
 #define SHOWN_NS 2000000000ull /* a pool is shown this long after its last thread has ended, and its place is not given away */
 #define MISSED_SNAPSHOTS 50 /* so long a thread that has gone may still be told of: its parent asks late for its status */
@@ -26,7 +26,8 @@ struct memory {
 struct up_pools {
 	struct up_pool items[UP_POOLS_MAX];
 	size_t count;
-	struct memory *threads; /* [THREAD_SLOTS] open addressing by pid, owned */
+	struct memory *threads; /* [slots] open addressing by pid, owned */
+	uint32_t slots;
 	size_t thread_count;
 	struct up_words words;
 	uint64_t mono_ns;
@@ -52,11 +53,12 @@ int up_pools_new(struct up_pools **ret)
 	struct up_pools *pools = calloc(1, sizeof(*pools));
 
 	if (pools)
-		pools->threads = calloc(THREAD_SLOTS, sizeof(*pools->threads));
+		pools->threads = calloc(THREAD_SLOTS_MIN, sizeof(*pools->threads));
 	if (!pools || !pools->threads) {
 		free(pools);
 		return -ENOMEM;
 	}
+	pools->slots = THREAD_SLOTS_MIN;
 	*ret = pools;
 	return 0;
 }
@@ -70,21 +72,64 @@ void up_pools_free(struct up_pools *pools)
 	free(pools);
 }
 
+/* Where PID is, or the free place it would take. */
+static struct memory *place_of(struct memory *threads, uint32_t slots, uint32_t pid)
+{
+	uint32_t slot = pid * 2654435761u % slots;
+
+	while (threads[slot].pid && threads[slot].pid != pid)
+		slot = (slot + 1) % slots;
+	return &threads[slot];
+}
+
+static bool is_kept(const struct up_pools *pools, const struct memory *memory)
+{
+	if (!memory->pid || memory->ended)
+		return false;
+	return memory->snapshot == pools->snapshot || (pools->ends_told && pools->snapshot - memory->snapshot < MISSED_SNAPSHOTS);
+}
+
+/* Moves what is remembered into a table of SLOTS; with FORGET without the threads that have ended. 0 or -ENOMEM. */
+static int table_remake(struct up_pools *pools, uint32_t slots, bool forget)
+{
+	struct memory *kept = calloc(slots, sizeof(*kept));
+	size_t count = 0;
+
+	if (!kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < pools->slots; i++) {
+		const struct memory *old = &pools->threads[i];
+
+		if (!old->pid || (forget && !is_kept(pools, old)))
+			continue;
+		*place_of(kept, slots, old->pid) = *old;
+		count++;
+	}
+	free(pools->threads);
+	pools->threads = kept;
+	pools->slots = slots;
+	pools->thread_count = count;
+	return 0;
+}
+
 static struct memory *remember(struct up_pools *pools, const struct up_thread *thread)
 {
-	uint32_t slot = thread->pid * 2654435761u % THREAD_SLOTS;
+	struct memory *place = place_of(pools->threads, pools->slots, thread->pid);
 
-	while (pools->threads[slot].pid && pools->threads[slot].pid != thread->pid)
-		slot = (slot + 1) % THREAD_SLOTS;
-	if (!pools->threads[slot].pid) {
+	if (!place->pid) {
 		if (pools->thread_count == UP_POOL_THREADS_MAX)
 			return NULL;
+		if (2 * (pools->thread_count + 1) > pools->slots) {
+			if (table_remake(pools, 2 * pools->slots, false) < 0)
+				return NULL;
+			place = place_of(pools->threads, pools->slots, thread->pid);
+		}
 		pools->thread_count++;
-		pools->threads[slot] = (struct memory){ .pid = thread->pid, .pool = NONE, .start_ns = thread->start_ns };
-	} else if (pools->threads[slot].start_ns != thread->start_ns) {
-		pools->threads[slot] = (struct memory){ .pid = thread->pid, .pool = NONE, .start_ns = thread->start_ns };
+		*place = (struct memory){ .pid = thread->pid, .pool = NONE, .start_ns = thread->start_ns };
+	} else if (place->start_ns != thread->start_ns) {
+		*place = (struct memory){ .pid = thread->pid, .pool = NONE, .start_ns = thread->start_ns };
 	}
-	return &pools->threads[slot];
+	return place;
 }
 
 /* Name of the process: that of its first thread; when that one has ended, of any that is left. */
@@ -206,43 +251,25 @@ static struct up_pool *pool_of_unseen(struct up_pools *pools, const struct up_en
 	return pool_add(pools, &like, stem, 0, 0, mono_ns);
 }
 
-static bool is_kept(const struct up_pools *pools, const struct memory *memory)
-{
-	if (!memory->pid || memory->ended)
-		return false;
-	return memory->snapshot == pools->snapshot || (pools->ends_told && pools->snapshot - memory->snapshot < MISSED_SNAPSHOTS);
-}
-
 /* Threads that were not in this snapshot have ended; their places are given up. */
 static void forget(struct up_pools *pools)
 {
-	struct memory *old = pools->threads;
-	struct memory *kept = calloc(THREAD_SLOTS, sizeof(*kept));
+	size_t kept = 0;
+	uint32_t slots = THREAD_SLOTS_MIN;
 
-	if (!kept)
-		return;
-	pools->threads = kept;
-	pools->thread_count = 0;
-	pools->forgot = pools->snapshot;
-	for (size_t i = 0; i < THREAD_SLOTS; i++) {
-		struct memory *place;
-
-		if (!is_kept(pools, &old[i]))
-			continue;
-		place = remember(pools, &(struct up_thread){ .pid = old[i].pid, .start_ns = old[i].start_ns });
-		if (place)
-			*place = old[i];
-	}
-	free(old);
+	for (size_t i = 0; i < pools->slots; i++)
+		kept += is_kept(pools, &pools->threads[i]);
+	while (slots < 2 * kept)
+		slots *= 2;
+	if (table_remake(pools, slots, true) == 0)
+		pools->forgot = pools->snapshot;
 }
 
 static struct memory *recall(struct up_pools *pools, uint32_t pid, uint64_t start_ns)
 {
-	uint32_t slot = pid * 2654435761u % THREAD_SLOTS;
+	struct memory *place = place_of(pools->threads, pools->slots, pid);
 
-	while (pools->threads[slot].pid && pools->threads[slot].pid != pid)
-		slot = (slot + 1) % THREAD_SLOTS;
-	return pools->threads[slot].pid && pools->threads[slot].start_ns == start_ns ? &pools->threads[slot] : NULL;
+	return place->pid && place->start_ns == start_ns ? place : NULL;
 }
 
 void up_pools_end(struct up_pools *pools, const struct up_ended *ended, uint64_t mono_ns)
