@@ -10,6 +10,9 @@
 /* Windows of a 1 Hz tick are a few ms off; three of them must still count as three seconds. */
 #define SATURATED_SLACK_NS (UP_SATURATED_AFTER_NS / 50)
 #define KEY_SEPARATOR "\x1f"
+/* A table of this size (processes that come and go have names of their own) forgets who was not seen for so many ticks before it grows. */
+#define SERIES_PLENTY 1024
+#define FORGET_TICKS 60
 
 int up_table_init(struct up_table *table)
 {
@@ -97,31 +100,50 @@ static void unlink_series(struct up_table *table, size_t index)
 	*link = table->series[index].next;
 }
 
-/* A place for one more series: a new one, or when the table is full that of the longest unseen. UP_SERIES_NONE without memory. */
-static size_t take_slot(struct up_table *table)
+static size_t longest_unseen(const struct up_table *table)
 {
 	size_t oldest = 0;
 
-	if (table->series_count == table->series_capacity && table->series_capacity < UP_TABLE_SERIES_MAX) {
-		const size_t capacity = table->series_capacity ? table->series_capacity * 2 : 64;
-		struct up_series *series = realloc(table->series, capacity * sizeof(*series));
-
-		if (!series)
-			return UP_SERIES_NONE;
-		table->series = series;
-		table->series_capacity = capacity;
-	}
-	if (table->series_count < table->series_capacity)
-		return table->series_count++;
 	for (size_t i = 1; i < table->series_count; i++)
 		if (table->series[i].last_tick < table->series[oldest].last_tick)
 			oldest = i;
+	return oldest;
+}
+
+static int make_room(struct up_table *table)
+{
+	const size_t capacity = table->series_capacity ? table->series_capacity * 2 : 64;
+	struct up_series *series;
+
+	if (table->series_count < table->series_capacity)
+		return 0;
+	series = realloc(table->series, capacity * sizeof(*series));
+	if (!series)
+		return -ENOMEM;
+	table->series = series;
+	table->series_capacity = capacity;
+	return 0;
+}
+
+/* A place for one more series at tick NUMBER: a new one, or that of the longest unseen when it has been away for long or the table is
+ * full. UP_SERIES_NONE without memory. */
+static size_t take_slot(struct up_table *table, uint64_t number)
+{
+	size_t oldest;
+	uint64_t last;
+
+	if (table->series_count < SERIES_PLENTY)
+		return make_room(table) < 0 ? UP_SERIES_NONE : table->series_count++;
+	oldest = longest_unseen(table);
+	last = table->series[oldest].last_tick; /* later than NUMBER after a replay was wound back */
+	if (table->series_count < UP_TABLE_SERIES_MAX && (number < last || number - last < FORGET_TICKS))
+		return make_room(table) < 0 ? UP_SERIES_NONE : table->series_count++;
 	unlink_series(table, oldest);
 	free(table->series[oldest].key);
 	return oldest;
 }
 
-static size_t find_series(struct up_table *table, const struct up_row *row)
+static size_t find_series(struct up_table *table, const struct up_row *row, uint64_t number)
 {
 	const struct key key = key_of(row);
 	const uint64_t hash = key_hash(&key);
@@ -135,7 +157,7 @@ static size_t find_series(struct up_table *table, const struct up_row *row)
 	text = key_text(&key);
 	if (!text)
 		return UP_SERIES_NONE;
-	index = take_slot(table);
+	index = take_slot(table, number);
 	if (index == UP_SERIES_NONE) {
 		free(text);
 		return UP_SERIES_NONE;
@@ -243,7 +265,7 @@ static int commit(struct up_table *table, const struct up_tick *tick, bool recor
 			continue;
 		if (!row->window_ns)
 			row->window_ns = since_last_ns;
-		table->series_of[i] = find_series(table, row);
+		table->series_of[i] = find_series(table, row, tick->number);
 		if (table->series_of[i] == UP_SERIES_NONE) {
 			row->condition = recorded ? row->condition : condition_of(row, false);
 			result = -ENOMEM;

@@ -207,6 +207,25 @@ static void series_are_told_apart(void **state)
 	assert_int_equal(up_table_series(table, 0)->history_count, 19);
 }
 
+/* Thirty processes a tick that never come back: who was away for a minute of ticks makes room, who stays keeps its history. */
+static void who_has_gone_makes_room(void **state)
+{
+	struct up_table *table = *state;
+	char name[16];
+
+	for (uint64_t tick = 0; tick < 1000; tick++) {
+		up_rows_clear(&table->rows);
+		add(table, "cpu", "/stays", 0.5, 0);
+		for (unsigned i = 0; i < 30; i++) {
+			snprintf(name, sizeof(name), "%llu/%u", (unsigned long long)tick, i);
+			add(table, "cpu", name, 0.1, 0);
+		}
+		commit(table, tick, (1 + tick) * SECOND);
+	}
+	assert_in_range(table->series_count, 1024, 30 * 62);
+	assert_int_equal(up_table_series(table, 0)->history_count, 1000);
+}
+
 static void order_by_attention(void **state)
 {
 	static const char *const expected[] = { "oom", "run-pair-cpu", "run-pair", "full", "busy", "half", "quiet", "idle",
@@ -331,6 +350,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_gap_ends_a_streak, setup, teardown),
 		cmocka_unit_test_setup_teardown(history_is_a_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(series_are_told_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_has_gone_makes_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_by_attention, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_is_calm, setup, teardown),
 		cmocka_unit_test_setup_teardown(fast_ticks_share_points, setup, teardown),

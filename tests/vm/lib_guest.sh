@@ -11,4 +11,5 @@ for test in $tests; do
 	*) echo "GUEST-FAILED $test"; bad=1 ;;
 	esac
 done
+bash tests/vm/lib_methods.sh || { echo "GUEST-FAILED methods"; bad=1; }
 exit $bad
