@@ -1,7 +1,7 @@
 #!/bin/bash
 # Cost of watching SOCKETS (50,000) established loopback sockets in a network namespace of its own, beside `ss -tin` of the same namespace in
 # the same run. Method: CPU time (user + system) of the whole probe, network collectors only and then all of them, over 20 s at 1 s, less
-# that of a run of 1 tick (start-up); RSS is the highest VmRSS from 3 s on; VmHWM is the short peak while BPF programs load. ss: CPU time of one `ss -tin >/dev/null`, median of 5, taken
+# that of a run of 1 tick (start-up); RSS is VmRSS after three quarters of the run; VmHWM is the short peak while BPF programs load. ss: CPU time of one `ss -tin >/dev/null`, median of 5, taken
 # between the runs. `probe` at 1 tick/s does a census as often as 1 % of one CPU allows: the CPU time of one census is beside it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -16,21 +16,20 @@ holder_pid=$holder_PID
 trap 'exec {holder[1]}>&-; wait $holder_pid 2>/dev/null; rm -rf "$dir"' EXIT
 read -r -t 120 -u "${holder[0]}" _ sockets || { echo "the sockets could not be opened"; exit 0; }
 echo "sockets in use: $sockets"
-# cpu COMMAND...: CPU milliseconds inside the namespace, and the highest VmRSS seen from 3 s on and VmHWM, in kB; the output is thrown away.
+# cpu COMMAND...: CPU milliseconds inside the namespace, and the VmRSS after three quarters of the run and VmHWM, in kB; the output is thrown away.
 cpu() { nsenter -t "$holder_pid" -n python3 -c '
 import resource, subprocess, sys, time
-p, begin, rss, hwm = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), time.time(), 0, 0
+p, rss, hwm = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), [0], 0
 while p.poll() is None:
     try:
         status = dict(l.split(":", 1) for l in open("/proc/%d/status" % p.pid))
         hwm = int(status["VmHWM"].split()[0])
-        if time.time() > begin + 3:
-            rss = max(rss, int(status["VmRSS"].split()[0]))
+        rss.append(int(status["VmRSS"].split()[0]))
     except (OSError, KeyError):
         pass
     time.sleep(0.05)
 r = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(round(1000 * (r.ru_utime + r.ru_stime), 1), rss, hwm)' "$@"; }
+print(round(1000 * (r.ru_utime + r.ru_stime), 1), rss[len(rss) * 3 // 4], hwm)' "$@"; }
 ss_ms() { for _ in 1 2 3 4 5; do cpu ss -tin | cut -d' ' -f1; done | sort -n | sed -n 3p; }
 
 probe() {
