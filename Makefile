@@ -143,7 +143,7 @@ help:                   ## this list
 	$(Q)awk -F '##' '/^##@/ {printf "\n%s\n", substr($$0, 5); next} /^[a-z-]+:.*##/ {split($$1, t, ":"); printf "  %-14s %s\n", t[1], $$2}' $(firstword $(MAKEFILE_LIST))
 
 ##@ tests
-.PHONY: tests scenarios scenarios-full ablation check check-live check-vm test check-asan check-tsan check-valgrind fuzz
+.PHONY: tests scenarios scenarios-full ablation check check-live check-vm soak test check-asan check-tsan check-valgrind fuzz
 tests: $(TESTS)
 check: all tests        ## unit and golden tests: offline, unprivileged, under a minute
 	$(Q)B=$(B) bash tests/run.sh unit
@@ -165,6 +165,9 @@ $(B)/ablation: $(B)/obj/tests/scenarios/ablation.o $(B)/libuseprobe.a
 
 check-vm: all           ## real cgroup-v2 kernels under qemu (minutes)
 	$(Q)B=$(B) bash tests/run.sh vm
+
+soak: all               ## ten minutes of fork storm and cgroup churn: no growth, no negative number
+	$(Q)B=$(B) STORM_S=600 TEST_TIMEOUT=900 ONLY=fork_storm bash tests/run.sh live
 
 test: deps              ## install, build, run every test that can run here
 	$(Q)$(MAKE) all tests && B=$(B) bash tests/run.sh tree unit live
