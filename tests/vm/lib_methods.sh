@@ -23,7 +23,7 @@ awk 'NR > 1 {
 		else if (match(line, /,/)) { cell[++n] = substr(line, 1, RSTART - 1); line = substr(line, RSTART + 1) }
 		else { cell[++n] = line; line = "" }
 	}
-	if (cell[4] == "cgroup" || cell[4] == "process" || cell[4] == "host" || cell[4] == "socket") last[cell[4] " " cell[5]] = cell[13] " | " cell[14]
+	if (cell[4] != "probe" && cell[4] != "event") last[cell[4] " " cell[5]] = cell[13] " | " cell[14]
 } END {for (key in last) print "METHOD", key, "|", last[key]}' /tmp/methods.csv | sort
 for resource in cpu run-queue memory tasks; do
 	grep -q "cgroup,$resource,.*,ok,.*measured" /tmp/methods.csv || { echo "no measured row of $resource"; exit 1; }
