@@ -101,4 +101,12 @@ struct up_episode {
 int up_episodes_find(const struct up_recording *recording, const struct up_subject *subject, int64_t from_us, int64_t to_us,
 	struct up_episode *ret, size_t max);
 
+/* Stages of a run without load file: windows of at least 5 s and five samples, longer when there are more than MAX of them. A window is bad when
+ * more arrived than left (by more than 5 % and 2 sqrt), or when at least 1.5 times and two more requests are inside than in the window that
+ * completed most so far, though it completes at most 5 % more; two in a row are the knee (*RET_BAD the second, which is bad all through; -1 = none). Windows
+ * in the knee's future and those with fewer than five arrivals are not judged. offered_per_s is what arrived. Returns how many of RET [max], or
+ * -ENOMEM. */
+int up_stages_from_rows(
+	const struct up_recording *recording, const struct up_subject *subject, struct up_stage *ret, size_t max, int *ret_bad);
+
 #endif

@@ -49,6 +49,11 @@ void up_answer_print(FILE *out, const struct up_report *report)
 	fprintf(out, "\n");
 	if (*answer->notes)
 		fprintf(out, "%s: %s\n", answer->samples, answer->notes);
+	if (answer->row_knee.found)
+		fprintf(out,
+			"knee by the kernel's counts: %s s into the run; %s/s completed before it, %s/s in it (offered rate not known: no load file)\n",
+			up_figure(answer->row_knee.at_s).text, up_figure(answer->row_knee.good_per_s).text,
+			up_figure(answer->row_knee.bad_per_s).text);
 	fprintf(out, "verdict: %s: %s\n", up_bottleneck_verdict_name(a->verdict), a->reason);
 	if (a->has_suspect)
 		print_suspect(out, a->verdict == UP_BOTTLENECK_UNKNOWN ? "doubted" : "suspect", &a->suspect);

@@ -47,7 +47,7 @@ static const char help[] =
 	"Examples\n"
 	"  useprobe --cgroup api                         watch a container or unit named api\n"
 	"  useprobe -c api -c db -i 500ms -d 5m          two targets, half a second, five minutes\n"
-	"  useprobe -c api -- k6 run steps.js            watch while k6 runs, then name the bottleneck\n"
+	"  useprobe -c api -l s.csv -- k6 run --out csv=s.csv steps.js    watch while k6 runs, then name the bottleneck\n"
 	"  useprobe -c api -b --no-csv | less -S         a table per second, no file\n"
 	"\n"
 	"Exit status: 0 done, 1 failed while running, 2 wrong use or target not found. With COMMAND: its own status (128+n for a\n"

@@ -498,6 +498,53 @@ static void test_episodes(void **state)
 	tape_done(&scene.tape);
 }
 
+static void knee_by_rows(const struct second *bad, int *ret_bad, struct up_attribution *ret)
+{
+	struct scene scene;
+	struct up_stage stage[8];
+	struct up_subject subject;
+	int n;
+
+	scene_begin(&scene);
+	for (int second = 0; second < 30; second++) {
+		const struct second good = healthy(second < 10 ? 50 : 100);
+
+		write_second(&scene.tape, second < 20 ? &good : bad);
+		tape_tick(&scene.tape);
+	}
+	assert_int_equal(up_subjects(&scene.tape.recording, &subject, 1), 1);
+	n = up_stages_from_rows(&scene.tape.recording, &subject, stage, 8, ret_bad);
+	assert_int_equal(n, 5); /* 29 s between the first and the last tick */
+	scene.input.stage = stage;
+	scene.input.n_stages = *ret_bad < 0 ? 0 : (size_t)n;
+	scene.input.bad = *ret_bad;
+	assert_int_equal(up_attribution_find(&scene.input, ret), 0);
+	tape_done(&scene.tape);
+}
+
+/* No load file: more arrives than leaves, twice in a row; or more and more are inside while no more is completed. */
+static void test_knee_without_load_file(void **state)
+{
+	struct second bad = slow_database();
+	struct up_attribution answer;
+	int index;
+
+	(void)state;
+	knee_by_rows(&bad, &index, &answer);
+	assert_int_equal(index, 4); /* the fourth window holds the change, the fifth is bad all through */
+	assert_int_equal(answer.verdict, UP_BOTTLENECK_RESOURCE);
+	assert_string_equal(answer.suspect.resource, "dependency");
+	bad.arrivals = 100; /* a closed model: only as many ask as are answered */
+	knee_by_rows(&bad, &index, &answer);
+	assert_int_equal(index, 4);
+	assert_string_equal(answer.suspect.resource, "dependency");
+	bad = healthy(100);
+	bad.in_flight = 2.9; /* twice as many, but fewer than two more: the chance of a quiet service */
+	knee_by_rows(&bad, &index, &answer);
+	assert_int_equal(index, -1);
+	assert_int_equal(answer.verdict, UP_BOTTLENECK_NONE);
+}
+
 static void test_ceilings(void **state)
 {
 	const struct second bad = slow_database();
@@ -538,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_invalid_runs_are_unknown),
 		cmocka_unit_test(test_client_side),
 		cmocka_unit_test(test_episodes),
+		cmocka_unit_test(test_knee_without_load_file),
 		cmocka_unit_test(test_ceilings),
 	};
 
