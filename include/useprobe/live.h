@@ -136,14 +136,21 @@ enum up_live_action up_live_key(struct up_live *live, const struct up_table *tab
 /* Pure: draws TABLE as LIVE says into GRID, whose size is the terminal's. */
 void up_live_layout(const struct up_table *table, const struct up_live *live, struct up_live_caps caps, struct up_grid *grid);
 
-/* Names for people: a cgroup row of a target carries the target's name as typed (a container's path says nothing); its ancestors keep
- * their path. Built once a tick. */
+/* Names for people: a row of a target's own group carries the target's name as typed (a container's path says nothing); its ancestors
+ * keep their path. Rows of one name that differ in whose network namespace they are about ("lo") say it: "lo of api", "lo of host".
+ * Built once a tick. */
 #define UP_LABELS_MAX 64
+#define UP_LABEL_TEXT 320
 struct up_labels {
 	struct {
 		const char *target, *own; /* borrowed from the table */
 	} items[UP_LABELS_MAX];
 	size_t count;
+	struct {
+		const struct up_row *row; /* borrowed from the table */
+		char text[UP_LABEL_TEXT];
+	} made[UP_LABELS_MAX];
+	size_t made_count;
 };
 void up_labels_find(const struct up_table *table, struct up_labels *ret);
 const char *up_labels_of(const struct up_labels *labels, const struct up_row *row);

@@ -349,7 +349,8 @@ static int finish(struct run *run, int started)
 		       : started == -ENOENT || started == -ENOTUNIQ || started == -EINVAL ? EXIT_USAGE
 											  : EXIT_FAILED;
 	if (*run->csv_path && !run->failed)
-		fprintf(stderr, "useprobe: samples are in %s\n", run->csv_path);
+		fprintf(stderr, "useprobe: samples are in %s%s\n", run->csv_path,
+			command || run->options.load_file ? "" : "; useprobe report FILE [--load LOADFILE] tells what limits");
 	if (run->failed)
 		return command ? EXIT_PROBE_FAILED : EXIT_FAILED;
 	print_answer(run);

@@ -7,8 +7,9 @@
 
 #include "useprobe/clock.h"
 
-static int read_failed(struct up_env *env, int r)
+static int read_failed(struct up_env *env, struct up_arena *arena, int r)
 {
+	char hidepid[32];
 	const char *label = env->target ? env->target->label : "host";
 	const char *bpf = up_delay_reason(env->delay, UP_DELAY_BPF);
 	const char *taskstats = up_delay_reason(env->delay, UP_DELAY_TASKSTATS);
@@ -16,6 +17,10 @@ static int read_failed(struct up_env *env, int r)
 	if (r == -ENOENT && !env->target)
 		return up_fail(env, r, "host: no /proc/schedstat (CONFIG_SCHEDSTATS); eBPF: %s; taskstats: %s",
 			bpf ? bpf : "no data", taskstats ? taskstats : "too many processes to ask");
+	if (r == -ENOENT && up_source_hidepid(env->source, arena, hidepid, sizeof(hidepid)))
+		return up_fail(env, -EACCES,
+			"%s: its processes are hidden (/proc is mounted with hidepid=%s): CAP_SYS_PTRACE is missing", label,
+			hidepid);
 	if (r == -ENOENT)
 		return up_fail(
 			env, r, "%s: no process, or a kernel that keeps no /proc/PID/schedstat (CONFIG_SCHED_INFO)", label);
@@ -32,7 +37,7 @@ int run_queue_read(struct up_env *env, void *state, struct up_arena *arena, void
 		return up_fail(env, -ENOENT, "a recorded tree holds no run-queue wait");
 	r = up_delay_read(env->delay, env->source, arena, env->target, env->tick, &raw.sample);
 	if (r < 0)
-		return read_failed(env, r);
+		return read_failed(env, arena, r);
 	if (env->target) {
 		raw.scope = env->target->kind == UP_TARGET_PID ? UP_SCOPE_PROCESS : UP_SCOPE_CGROUP;
 		raw.label = up_arena_strdup(arena, env->target->label);

@@ -117,22 +117,11 @@ static bool in_namespace(const struct up_source *source, const struct up_hierarc
 	       strcmp(link, INITIAL_NAMESPACE) != 0;
 }
 
-/* The hidepid= option that keeps other users' processes out of /proc, 0 = none (Documentation/filesystems/proc.rst, 4). */
-static bool hides_pids(const struct up_source *source, struct up_arena *arena)
-{
-	char *text, *line, *option;
-
-	if (up_source_read(source, arena, "/proc/self/mountinfo", &text, NULL) < 0)
-		return false;
-	line = strstr(text, " - proc ");
-	option = line ? strstr(line, "hidepid=") : NULL;
-	return option && option < line + strcspn(line, "\n") && option[8] != '0' && strncmp(option + 8, "off", 3) != 0;
-}
-
 void up_namespace_explain(const struct up_source *source, struct up_arena *arena, const struct up_hierarchies *hierarchies,
 	const char *quoted_name, char *message, size_t size)
 {
 	bool part = false;
+	char hidepid[32];
 
 	for (size_t h = 0; h < hierarchies->count; h++)
 		part = part || (strcmp(hierarchies->items[h].root, "/") != 0 && !up_path_leaves(hierarchies->items[h].root));
@@ -141,7 +130,7 @@ void up_namespace_explain(const struct up_source *source, struct up_arena *arena
 			"\nIf it runs on this host, '%s' is not visible from this %s: run useprobe on the host itself, or in a "
 			"container\nstarted with --pid host --cgroupns host -v /sys/fs/cgroup:/sys/fs/cgroup:ro.",
 			quoted_name, part ? "container" : "cgroup namespace");
-	if (hides_pids(source, arena) && (source->recorded || geteuid() != 0))
-		up_message_add(
-			message, size, "\nProcesses of other users are hidden from this one (/proc is mounted with hidepid).");
+	if (up_source_hidepid(source, arena, hidepid, sizeof(hidepid)) && (source->recorded || geteuid() != 0))
+		up_message_add(message, size,
+			"\nProcesses of other users are hidden from this one (/proc is mounted with hidepid=%s).", hidepid);
 }

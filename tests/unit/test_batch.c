@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "useprobe/clock.h"
+#include "useprobe/live.h"
 #include "useprobe/sink.h"
 
 /* Rows as a throttled container shows them, plus every way not to have a figure. */
@@ -131,6 +132,28 @@ static void every_width_fits(void **state)
 	}
 }
 
+/* A target in the host's network namespace has the host's interfaces: whose row it is has to be told. */
+static void interfaces_of_one_name(void **state)
+{
+	static const struct up_row rows[] = {
+		{ .scope = UP_SCOPE_CGROUP, .resource = "cpu", .name = "/api", .target = "api", .state = UP_OK },
+		{ .scope = UP_SCOPE_NETNS, .resource = "network", .name = "lo", .target = "api", .state = UP_OK },
+		{ .scope = UP_SCOPE_NETNS, .resource = "network", .name = "eth7", .target = "api", .state = UP_OK },
+		{ .scope = UP_SCOPE_NETNS, .resource = "ports", .name = "/api", .target = "api", .state = UP_OK },
+		{ .scope = UP_SCOPE_NETNS, .resource = "network", .name = "lo", .state = UP_OK },
+	};
+	static const char *const expected[] = { "api", "lo of api", "eth7", "api", "lo of host" };
+	struct up_table *table = *state;
+	struct up_labels labels;
+
+	up_rows_clear(&table->rows);
+	for (size_t i = 0; i < UP_COUNT(rows); i++)
+		assert_int_equal(up_rows_add(&table->rows, &rows[i]), 0);
+	up_labels_find(table, &labels);
+	for (size_t i = 0; i < UP_COUNT(rows); i++)
+		assert_string_equal(up_labels_of(&labels, &table->rows.items[i]), expected[i]);
+}
+
 static void a_limit_is_told_once(void **state)
 {
 	char *text = draw((struct up_batch){ .columns = 80 }, *state, 3);
@@ -213,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(eighty_columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_width_fits, setup, teardown),
+		cmocka_unit_test_setup_teardown(interfaces_of_one_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_limit_is_told_once, setup, teardown),
 		cmocka_unit_test(terminal_text),
 		cmocka_unit_test(fitting),

@@ -209,7 +209,12 @@ static void hidden(void **state)
 	(void)state;
 	start(&m,
 		"31 20 0:27 / " CG " rw - cgroup2 cgroup rw\n24 30 0:22 / /proc rw,relatime - proc proc rw,hidepid=invisible\n");
-	expect_none(&m, "api", "hidepid");
+	expect_none(&m, "api", "hidepid=invisible");
+	/* A second mount over the first is the one that is seen. */
+	tree_file(&m.tree, "/proc/self/mountinfo",
+		"31 20 0:27 / " CG " rw - cgroup2 cgroup rw\n24 30 0:22 / /proc rw - proc proc rw\n"
+		"40 24 0:50 / /proc rw - proc proc rw,hidepid=2\n");
+	expect_none(&m, "api", "hidepid=2");
 	stop(&m);
 	start(&m, "31 20 0:27 / " CG " rw - cgroup2 cgroup rw\n24 30 0:22 / /proc rw,relatime - proc proc rw,hidepid=0\n");
 	assert_int_equal(look(&m, "api"), -ENOENT);
