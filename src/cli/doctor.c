@@ -101,6 +101,9 @@ static struct finding find_out(const struct up_table *table, const struct up_pro
 			finding.reason = row->reason;
 	}
 	finding.fix = fix_of(finding.reason);
+	/* A dependency without a peer, a queue that nobody asked for: an empty cell would look like a fault. */
+	if (!row && !finding.reason && strcmp(finding.status, "works") == 0)
+		finding.reason = "ready, with nothing to show at the moment";
 	return finding;
 }
 
@@ -115,14 +118,28 @@ static const struct {
 
 static void print_line(const char *name, const char *target, const struct finding *finding)
 {
+	const char *what = finding->method;
 	char safe[128];
 
+	if (!finding->method && strcmp(finding->status, "works") == 0)
+		what = finding->reason;
 	printf("%-24s %-9s %-24s %s\n", name, finding->status,
-		target ? up_terminal_text(target, false, safe, sizeof(safe)) : "host", finding->method ? finding->method : "");
-	if (finding->reason)
+		target ? up_terminal_text(target, false, safe, sizeof(safe)) : "host", what ? what : "");
+	if (finding->reason && what != finding->reason)
 		printf("%-24s   why: %s\n", "", finding->reason);
 	if (finding->fix)
 		printf("%-24s   fix: %s\n", "", finding->fix);
+}
+
+/* Sockets and threads are looked at for all targets at once. */
+static const char *target_of(const struct up_probe_instance *instance)
+{
+	if (instance->target)
+		return instance->target->name;
+	return instance->collector->scope == UP_SCOPE_PROCESS || instance->collector->scope == UP_SCOPE_LISTENER ||
+			       instance->collector->scope == UP_SCOPE_DEPENDENCY
+		       ? "all targets"
+		       : NULL;
 }
 
 static void print_text(const struct doctor *doctor)
@@ -136,7 +153,7 @@ static void print_text(const struct doctor *doctor)
 	for (size_t i = 0; up_probe_instance(doctor->probe, i, &instance); i++) {
 		const struct finding finding = find_out(up_probe_table(doctor->probe), &instance);
 
-		print_line(instance.collector->name, instance.target ? instance.target->name : NULL, &finding);
+		print_line(instance.collector->name, target_of(&instance), &finding);
 	}
 	for (size_t i = 0; delay && i < UP_COUNT(delay_methods); i++) {
 		const char *reason = up_delay_reason(delay, delay_methods[i].method);
@@ -154,6 +171,8 @@ static void print_text(const struct doctor *doctor)
 	print_line("disk latency by BPF", NULL,
 		&(struct finding){
 			.status = blocks_reason ? "refused" : "in use", .reason = blocks_reason, .fix = fix_of(blocks_reason) });
+	if (doctor->targets.count == 0)
+		puts("\nWith -c NAME the collectors of a target are looked at too.");
 }
 
 static json_t *text_or_null(const char *text)

@@ -20,3 +20,9 @@ if [ "$(id -u)" = 0 ]; then
 	grep -q "fix: sudo setcap" "$dir/out"
 fi
 if "$B/useprobe" doctor --nonsense 2>/dev/null; then exit 1; else [ $? = 2 ]; fi
+# No cell is empty without a reason, and without a target the way to one is named.
+out=$(mktemp)
+"$B/useprobe" doctor >"$out"
+if grep -E '^[a-z_]+ +(works|fallback) +(host|all targets) *$' "$out"; then rm -f "$out"; echo "a collector works by no method"; exit 1; fi
+grep -q 'With -c NAME' "$out" || { rm -f "$out"; echo "doctor does not name -c"; exit 1; }
+rm -f "$out"
