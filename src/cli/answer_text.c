@@ -6,6 +6,9 @@
 
 #define EVIDENCE_SHOWN 4
 #define SYMPTOMS_SHOWN 2
+#define BUSY_SHOWN 3
+#define BUSY 0.8 /* the condition `busy` of a row */
+#define THROTTLED 0.25 /* the condition `saturated` of a cpu row */
 
 static void print_suspect(FILE *out, const char *what, const struct up_suspect *s)
 {
@@ -41,6 +44,34 @@ static void print_ceilings(FILE *out, const struct up_answer *answer)
 		fprintf(out, " (upper bounds: servers / hold time)\n");
 }
 
+/* Without a verdict: what was near its limit over the whole run. A run at one load has nothing to be compared with, but people want to
+ * know that it ran at its quota. Targets come before the host. */
+static void print_busy(FILE *out, const struct up_recording *recording)
+{
+	size_t shown = 0;
+
+	for (int host = 0; host < 2; host++) {
+		for (size_t i = 0; i < recording->n_tracks && shown < BUSY_SHOWN; i++) {
+			const struct up_track *track = &recording->track[i];
+			struct up_reading reading;
+			char name[512];
+
+			if ((track->scope == UP_SCOPE_HOST) != host || track->resource == UP_RES_CPU_OUTSIDE)
+				continue;
+			up_track_read(recording, track, INT64_MIN, INT64_MAX, &reading);
+			if (!(reading.utilization >= BUSY) && !(track->resource == UP_RES_CPU && reading.saturation >= THROTTLED))
+				continue;
+			up_cli_clean(track->name, name, sizeof(name));
+			fprintf(out, "%s%s %s %s", shown++ ? ", " : "over the whole run: ", up_resource_name(track->resource),
+				name, up_figure(reading.utilization).text);
+			if (track->resource == UP_RES_CPU && reading.saturation > 0)
+				fprintf(out, " (throttled in %.0f %% of periods)", 100 * reading.saturation);
+		}
+	}
+	if (shown)
+		fprintf(out, " of what it may use; which load it can bear, steps of load tell (--load FILE)\n");
+}
+
 void up_answer_print(FILE *out, const struct up_report *report)
 {
 	const struct up_answer *answer = report->answer;
@@ -57,6 +88,8 @@ void up_answer_print(FILE *out, const struct up_report *report)
 	fprintf(out, "verdict: %s: %s\n", up_bottleneck_verdict_name(a->verdict), a->reason);
 	if (a->has_suspect)
 		print_suspect(out, a->verdict == UP_BOTTLENECK_UNKNOWN ? "doubted" : "suspect", &a->suspect);
+	else if (a->verdict == UP_BOTTLENECK_NONE || a->verdict == UP_BOTTLENECK_UNKNOWN)
+		print_busy(out, &answer->recording);
 	if (a->has_runner_up)
 		print_suspect(out, "runner-up", &a->runner_up);
 	for (size_t i = 0; i < a->n_evidence && i < EVIDENCE_SHOWN; i++)
