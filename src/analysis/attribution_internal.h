@@ -55,6 +55,9 @@ struct up_suspect up_suspect_of(const struct up_comparison *c, const struct up_s
 
 /* The walk: fills verdict, walk, suspect, runner-up, symptoms and reason. */
 void up_walk(const struct up_comparison *c, struct up_attribution *a);
+/* Its words: SUSPECT waits for what lies inside it; and why it is the verdict. */
+void up_walk_note_symptom(struct up_attribution *a, const struct up_suspect *suspect);
+void up_walk_give_reason(const struct up_suspect *suspect, char *text, size_t size);
 /* Which of the CPU's faces it is: quota, an ancestor's quota, or other users of the same CPUs. */
 void up_walk_name_cpu(
 	const struct up_comparison *c, const struct up_station *cpu, struct up_suspect *suspect, char *why, size_t size);

@@ -174,6 +174,24 @@ static bool tighter_inside(const struct up_comparison *c, const struct choice *o
 	return found;
 }
 
+/* A station that is full and held no longer than before completes all it can: by the utilization law nothing beside it can be the limit. A lock
+ * then only hides it, since who holds the lock waits there. */
+static bool full_beside(const struct up_comparison *c, const struct level *level, struct choice *ret)
+{
+	for (size_t i = 0; i < c->bad.n_stations; i++) {
+		struct choice beside = { .station = c->bad.at[i], .found = true };
+
+		if (!up_station_inside(level->kind, beside.station.kind) || beside.station.kind == UP_STATION_WORKERS)
+			continue;
+		beside.suspect = up_suspect_of(c, &c->bad.at[i], level->growth_ms);
+		if (!is_limit(c->rules, &beside) || !(beside.suspect.waiting > or_zero(beside.suspect.waiting_good)))
+			continue;
+		*ret = beside;
+		return true;
+	}
+	return false;
+}
+
 static bool has_inside(enum up_station_kind kind)
 {
 	for (unsigned inner = 0; inner < UP_STATION_KINDS; inner++)
@@ -188,19 +206,6 @@ static bool is_symptom_of(const struct choice *second, const struct choice *firs
 	return up_station_inside(second->suspect.kind, first->suspect.kind) &&
 	       (isnan(second->suspect.hold_good_ms) ||
 		       second->suspect.hold_bad_ms > held_longer_min * second->suspect.hold_good_ms);
-}
-
-static void note_symptom(struct up_attribution *a, const struct up_suspect *s)
-{
-	if (s->kind == UP_STATION_WORKERS)
-		up_add_symptom(a,
-			"%s %s: %.3g requests wait in front of its %.3g threads (%.3g before), each held %.4g ms instead of %.4g ms",
-			s->resource, s->name, s->waiting, s->servers, or_zero(s->waiting_good), s->hold_bad_ms, s->hold_good_ms);
-	else if (s->kind == UP_STATION_CONNECTIONS)
-		up_add_symptom(a,
-			"connections to %s: %.3g in use of %.3g open, %.3g requests wait for one; held %.4g ms instead of %.4g ms",
-			s->name, s->hold_bad_ms > 0 ? s->utilization * s->servers : NAN, s->servers, or_zero(s->waiting),
-			s->hold_bad_ms, s->hold_good_ms);
 }
 
 static void set_unknown(struct up_attribution *a, enum up_bottleneck_verdict verdict)
@@ -223,25 +228,27 @@ static void nothing_explains(const struct level *level, const struct choice *bes
 	a->runner_up = best->suspect;
 }
 
-/* Why FIRST is the verdict, in its own figures. */
-static void give_reason(const struct choice *first, struct up_attribution *a)
+/* The lock's holder waits for a CPU when on average a task more than before does: then the lock is held for so long because of that, or not. */
+static bool doubt_lock_by_cpu(const struct up_comparison *c, struct up_attribution *a)
 {
-	const struct up_suspect *s = &first->suspect;
-	char *text = a->reason;
-	const size_t size = sizeof(a->reason);
+	for (size_t i = 0; i < c->bad.n_stations; i++) {
+		const struct up_station *cpu = &c->bad.at[i];
+		struct up_suspect rival;
 
-	if (s->kind == UP_STATION_WORKERS && s->limit)
-		up_say(text, size,
-			"all %.3g threads are busy (%.0f %%) and each request holds one no longer than before; %.3g requests wait for one",
-			s->servers, 100 * s->utilization, s->waiting);
-	else if (s->kind == UP_STATION_CONNECTIONS && s->limit)
-		up_say(text, size,
-			"all %.3g connections are in use (%.0f %%) and each request holds one no longer than before; %.3g requests wait for one",
-			s->servers, 100 * s->utilization, or_zero(s->waiting));
-	else if (s->kind == UP_STATION_DEPENDENCY)
-		up_say(text, size, "it answers after %.4g ms instead of %.4g ms a request", s->hold_bad_ms, s->hold_good_ms);
-	else if (!isnan(s->waiting))
-		up_say(text, size, "%.3g requests or tasks wait there (%.3g before)", s->waiting, or_zero(s->waiting_good));
+		if (cpu->kind != UP_STATION_CPU)
+			continue;
+		rival = up_suspect_of(c, cpu, 0);
+		if (!(rival.waiting >= 1 + or_zero(rival.waiting_good)))
+			continue;
+		a->has_runner_up = true;
+		a->runner_up = rival;
+		set_unknown(a, UP_BOTTLENECK_UNKNOWN);
+		up_say(a->reason, sizeof(a->reason),
+			"%.3g threads sleep on a futex (lock) while %.3g tasks wait for a CPU (cpu %s, %.3g before): the lock may be held for long only because its holder gets no CPU",
+			a->suspect.waiting, rival.waiting, rival.name, or_zero(rival.waiting_good));
+		return true;
+	}
+	return false;
 }
 
 /* Threads that wait for a connection sleep like those that wait for a lock: with connections nearly all in use the two cannot be told apart. */
@@ -253,7 +260,7 @@ static bool doubt_lock(const struct up_comparison *c, struct up_attribution *a)
 		if (c->bad.at[i].kind == UP_STATION_CONNECTIONS && c->bad.at[i].utilization >= nearly_full)
 			rival = &c->bad.at[i];
 	if (!rival)
-		return false;
+		return doubt_lock_by_cpu(c, a);
 	a->has_runner_up = true;
 	a->runner_up = up_suspect_of(c, rival, 0);
 	set_unknown(a, UP_BOTTLENECK_UNKNOWN);
@@ -281,7 +288,7 @@ static void decide(
 			a->has_suspect = false;
 		}
 	} else {
-		give_reason(first, a);
+		up_walk_give_reason(&first->suspect, a->reason, sizeof(a->reason));
 	}
 	if (a->suspect.kind == UP_STATION_LOCK && doubt_lock(c, a))
 		return;
@@ -314,7 +321,7 @@ static bool step_into(const struct up_rules *rules, const struct choice *first, 
 			s->resource, s->name, s->growth_ms, s->utilization);
 		return false;
 	}
-	note_symptom(a, s);
+	up_walk_note_symptom(a, s);
 	*level = (struct level){
 		.kind = s->kind, .growth_ms = isnan(longer_ms) ? s->growth_ms : longer_ms, .name = a->walk[a->n_walk - 1].name
 	};
@@ -341,9 +348,10 @@ void up_walk(const struct up_comparison *c, struct up_attribution *a)
 		}
 		first.suspect.limit = is_limit(c->rules, &first);
 		a->walk[a->n_walk++] = first.suspect;
-		if (first.suspect.limit && c->rules->follow_hold && a->n_walk < UP_WALK_MAX &&
-			tighter_inside(c, &first, &inner)) {
-			note_symptom(a, &first.suspect);
+		if (c->rules->follow_hold && a->n_walk < UP_WALK_MAX &&
+			((first.suspect.limit && tighter_inside(c, &first, &inner)) ||
+				(first.suspect.kind == UP_STATION_LOCK && full_beside(c, &level, &inner)))) {
+			up_walk_note_symptom(a, &first.suspect);
 			inner.suspect.limit = true;
 			a->walk[a->n_walk++] = inner.suspect;
 			decide(c, &inner, &nobody, a);

@@ -221,6 +221,44 @@ static void test_full_inside_a_full_pool(void **state)
 	tape_done(&scene.tape);
 }
 
+/* Ten threads sleep on a lock, and the CPU is full at the CPU time per request of before: who holds the lock waits for it. */
+static void test_a_lock_hides_a_full_cpu(void **state)
+{
+	struct second bad = healthy(800);
+	struct scene scene;
+
+	(void)state;
+	bad.in_flight = 60;
+	bad.arrivals = 1000;
+	bad.busy = 16; /* held 20 ms instead of 12 */
+	bad.used_cpus = 2;
+	bad.throttled = 3;
+	bad.lock = 10;
+	bad.at_db = 1;
+	for (int full = 1; full >= 0; full--) {
+		scene_begin(&scene);
+		for (int second = 0; second < 3 * STEP_S; second++) {
+			struct second good = healthy(second < STEP_S ? 50 : 100);
+
+			good.used_cpus = good.departures * 2.4 / 1e3;
+			if (!full)
+				bad.used_cpus = 1.2;
+			write_second(&scene.tape, second < 2 * STEP_S ? &good : &bad);
+			tape_tick(&scene.tape);
+		}
+		scene_answer(&scene);
+		if (full) {
+			assert_suspect(&scene, "cpu", "/api");
+			assert_non_null(strstr(scene.answer.symptom[1], "lock"));
+		} else { /* three tasks wait for a CPU that is not full: both are named */
+			assert_int_equal(scene.answer.verdict, UP_BOTTLENECK_UNKNOWN);
+			assert_string_equal(scene.answer.suspect.resource, "lock");
+			assert_string_equal(scene.answer.runner_up.resource, "cpu");
+		}
+		tape_done(&scene.tape);
+	}
+}
+
 static void test_other_users_of_the_cpus(void **state)
 {
 	struct second bad = healthy(100);
@@ -575,6 +613,7 @@ int main(void)
 		cmocka_unit_test(test_walk_goes_on_in_the_second_target),
 		cmocka_unit_test(test_cpu_quota_and_its_ancestor),
 		cmocka_unit_test(test_full_inside_a_full_pool),
+		cmocka_unit_test(test_a_lock_hides_a_full_cpu),
 		cmocka_unit_test(test_other_users_of_the_cpus),
 		cmocka_unit_test(test_two_causes_are_unknown),
 		cmocka_unit_test(test_nothing_measured_is_outside),
