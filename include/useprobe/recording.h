@@ -54,6 +54,7 @@ enum up_row_figure {
 	UP_FIG_RESPONSE_UNREAD_MS, /* level: from the arrival of an answer to its being read */
 	UP_FIG_USED_CPUS, /* level */
 	UP_FIG_SLEEP, /* level: busy threads of a pool that sleep for a time */
+	UP_FIG_RUNNABLE, /* level: busy threads of a pool that wait for a CPU, a quota's too */
 	UP_FIGURES
 };
 

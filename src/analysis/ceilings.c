@@ -81,8 +81,44 @@ static void name_it(const struct up_comparison *c, const struct up_station *stat
 		snprintf(ret->name, sizeof(ret->name), "%s", c->recording->track[limit].name);
 }
 
+/* The suspect's station in the bad window; NULL without one. */
+static const struct up_station *suspect_station(const struct up_comparison *c, const struct up_attribution *a)
+{
+	for (size_t i = 0; a && a->has_suspect && i < c->bad.n_stations; i++) {
+		struct up_suspect s;
+
+		if (c->bad.at[i].kind != a->suspect.kind)
+			continue;
+		s = up_suspect_of(c, &c->bad.at[i], 0);
+		if (strcmp(s.target, a->suspect.target) == 0 &&
+			(s.kind == UP_STATION_CPU || strcmp(s.name, a->suspect.name) == 0))
+			return &c->bad.at[i];
+	}
+	return NULL;
+}
+
+/* Servers of STATION that only wait for the SUSPECT inside it: they would not when it is lifted, which is what a ceiling is asked for. */
+static double held_for(const struct up_comparison *c, const struct up_states *good, const struct up_station *station,
+	const struct up_station *suspect)
+{
+	const struct up_station *inner =
+		suspect && up_station_inside(station->kind, suspect->kind) ? up_states_find(good, suspect) : NULL;
+	struct up_reading reading;
+	double waiting = inner ? inner->waiting : NAN;
+
+	/* Other threads of the target wait for a CPU too: the pool's row tells its own. */
+	if (inner && inner->kind == UP_STATION_CPU) {
+		if (station->track == SIZE_MAX)
+			return 0;
+		up_track_read(c->recording, &c->recording->track[station->track], good->from_us, good->to_us, &reading);
+		waiting = reading.figure[UP_FIG_RUNNABLE];
+	}
+	return waiting > 0 ? fmin(waiting, station->busy) : 0;
+}
+
 /* STATION of the bad window (or of the last good one): its line through the good windows. SCALE: requests of the first target per one here. */
-static bool ceiling_of(const struct up_comparison *c, const struct up_station *station, double scale, struct up_ceiling *ret)
+static bool ceiling_of(const struct up_comparison *c, const struct up_station *station, const struct up_station *suspect,
+	double scale, struct up_ceiling *ret)
 {
 	double x[UP_GOOD_MAX], busy[UP_GOOD_MAX];
 	size_t n = 0;
@@ -94,7 +130,7 @@ static bool ceiling_of(const struct up_comparison *c, const struct up_station *s
 		if (!same || isnan(same->busy))
 			continue;
 		x[n] = c->good[i].x_per_s * scale;
-		busy[n++] = same->busy;
+		busy[n++] = same->busy - held_for(c, &c->good[i], same, suspect);
 	}
 	if (n < UP_GOOD_MIN)
 		return false;
@@ -182,8 +218,8 @@ int up_ceilings_find(
 		if (isnan(first_x))
 			first_x = up_good_states_median(&c, x_of);
 		for (size_t s = 0; s < c.bad.n_stations && count < max; s++)
-			if (has_servers(c.bad.at[s].kind) &&
-				ceiling_of(&c, &c.bad.at[s], first_x / up_good_states_median(&c, x_of), &ret[count])) {
+			if (has_servers(c.bad.at[s].kind) && ceiling_of(&c, &c.bad.at[s], suspect_station(&c, attribution),
+								     first_x / up_good_states_median(&c, x_of), &ret[count])) {
 				ret[count].suspect = is_suspect(attribution, &ret[count]);
 				count++;
 			}

@@ -55,6 +55,7 @@ static const struct {
 	[UP_FIG_RESPONSE_UNREAD_MS] = { "response_unread_ms", false },
 	[UP_FIG_USED_CPUS] = { "used_cpus", false },
 	[UP_FIG_SLEEP] = { "sleep", false },
+	[UP_FIG_RUNNABLE] = { "runnable", false },
 };
 
 const char *up_resource_name(enum up_resource resource)
