@@ -3,7 +3,6 @@
 # usage: scripts/deps.sh build|live
 # Debian 12 lacks some of the load generators of tests/live/load_generators.sh, which runs those on PATH: go install github.com/tsenart/vegeta/v12@latest,
 # cargo install oha, pip install locust, JMeter 5.6.3 from apache.org or Maven (Debian's 2.13 does not run plans)
-# Debian 12 has no crictl, which tests/live/cri.sh needs: go install sigs.k8s.io/cri-tools/cmd/crictl@v1.34.0
 set -eu
 build="gcc make pkg-config clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libncurses-dev libjansson-dev
 libcurl4-openssl-dev libcmocka-dev tmux clang-tidy clang-format cppcheck libclang-rt-14-dev
@@ -14,6 +13,17 @@ build) want=$build ;;
 live) want=$live ;;
 *) echo "usage: $0 build|live" >&2; exit 2 ;;
 esac
+
+# go_tool NAME MODULE@VERSION: what Debian does not carry, where there is a Go compiler new enough.
+go_tool() {
+	command -v "$1" >/dev/null && return
+	echo "building $1"
+	GOBIN=/usr/local/bin timeout 300 go install "$2" >/dev/null 2>&1 || echo "not to be had here: $1"
+}
+if [ "${1:-build}" = live ] && [ "$(id -u)" = 0 ] && command -v go >/dev/null; then
+	go_tool crictl sigs.k8s.io/cri-tools/cmd/crictl@v1.34.0
+	go_tool vegeta github.com/tsenart/vegeta/v12@v12.13.0
+fi
 
 missing=
 for package in $want; do

@@ -9,7 +9,7 @@ for program in containerd ctr runc busybox python3; do
 	command -v $program >/dev/null || { echo "$program is not installed (make deps-live)"; exit 77; }
 done
 PATH=$PATH:$HOME/go/bin
-command -v crictl >/dev/null || { echo "crictl is not installed (go install sigs.k8s.io/cri-tools/cmd/crictl@v1.34.0)"; exit 77; }
+command -v crictl >/dev/null || { echo "crictl is not installed (make deps-live builds it where there is Go)"; exit 77; }
 
 dir=$(mktemp -d /tmp/useprobe-cri.XXXXXX)
 uid=8d2f1c3a-1111-2222-3333-$(printf %012x $$)
