@@ -10,7 +10,7 @@
 
 #include "network_parts.h"
 
-#define LINKS_MAX 32
+#define LINKS_MAX 48
 
 struct link {
 	const char *name;
@@ -58,6 +58,12 @@ static int scan_link(struct up_arena *arena, const char *line, size_t len, struc
 	return ret->name ? 0 : -ENOSPC;
 }
 
+/* An interface nobody ever used would only fill the screen. It is still read: its zeros are what its first packets are counted from. */
+static bool was_used(const struct link *link)
+{
+	return link->rx_packets.n + link->tx_packets.n > 0;
+}
+
 static void read_speed(struct up_env *env, struct up_arena *arena, struct link *link)
 {
 	char path[128], *text;
@@ -91,14 +97,13 @@ static int read_links(struct up_env *env, struct up_arena *arena, const char *di
 		r = scan_link(arena, line, len, &link);
 		if (r == -EBADMSG)
 			return up_fail(env, r, "/%s: not understood: \"%.*s\"", path, (int)(len < 60 ? len : 60), line);
-		/* An interface nobody ever used would only fill the screen. */
-		if (r < 0 || link.rx_packets.n + link.tx_packets.n == 0)
+		if (r < 0)
 			continue;
 		if (raw->link_count == LINKS_MAX) {
-			raw->more++;
+			raw->more += was_used(&link);
 			continue;
 		}
-		if (raw->host)
+		if (raw->host && was_used(&link))
 			read_speed(env, arena, &link);
 		raw->links[raw->link_count++] = link;
 	}
@@ -225,7 +230,8 @@ static int network_derive(const void *prev, const void *cur, uint64_t dt_ns, str
 	const struct network_tcp_sample before = { p ? &p->tcp : NULL, p ? &p->unsent : NULL }, now = { &c->tcp, &c->unsent };
 
 	for (size_t i = 0; i < c->link_count; i++)
-		add_link(p, c, find_link(p, c->links[i].name), &c->links[i], dt_ns, out);
+		if (was_used(&c->links[i]))
+			add_link(p, c, find_link(p, c->links[i].name), &c->links[i], dt_ns, out);
 	network_tcp_add(p ? &before : NULL, &now, &c->inside, c->label, dt_ns, out);
 	return 0;
 }

@@ -30,7 +30,8 @@ sys.stdin.readline()
 PY
 coproc py {
 	join "$top/api"
-	exec unshare -n bash -c 'ip link set lo up
+	exec unshare -n bash -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+		ip link set lo up
 		ip link add thin type veth peer name far
 		ip addr add 10.9.9.1/24 dev thin
 		ip link set thin up; ip link set far up
@@ -61,7 +62,8 @@ errors=$(awk -F, '$5 == "network" && $6 == "thin" {s += $11} END {print s + 0}' 
 check "$(detail thin queue_drops sum) == $drops" "queue_drops $(detail thin queue_drops sum), tc counted $drops"
 check "$errors == $drops" "errors $errors, tc counted $drops"
 check "$(detail thin overlimits sum) == $overlimits" "overlimits $(detail thin overlimits sum), tc counted $overlimits"
-# 60,000 bytes hold 41 datagrams of 1,442; the token bucket holds one more on its way out.
+# 60,000 bytes hold 41 datagrams of 1,442; the token bucket holds one more on its way out. Without IPv6 the interface sends nothing of
+# its own (router solicitations and the like would be packets of the queue, too).
 longest=$(detail thin queue_packets_max max)
 check "$longest >= 40 && $longest <= 42" "the longest queue is $longest packets, 60,000 bytes hold 41"
 check "$(column thin 7) > 0.9 && $(column thin 7) < 1.1" "utilization $(column thin 7) of a link that is full"

@@ -12,6 +12,7 @@ static void a_target(void **state)
 	rig_open(&rig, FIXTURES "network", "api", UP_NS_PER_S, "network");
 	rig_tick(&rig);
 	assert_int_equal(rig_row(&rig, "network", "eth0")->errors.state, UP_FIRST);
+	assert_null(rig_row(&rig, "network", "eth1"));
 	rig_next(&rig);
 	row = rig_row(&rig, "network", "eth0");
 	assert_int_equal(row->utilization.state, UP_ABSENT);
@@ -19,6 +20,9 @@ static void a_target(void **state)
 	assert_true(up_detail_get_number(row->detail, "tx_bytes_per_s", &number));
 	assert_near(number, 25e6, 1, "sent");
 	assert_null(rig_row(&rig, "network", "lo"));
+	row = rig_row(&rig, "network", "eth1");
+	assert_int_equal(row->state, UP_OK);
+	assert_near(row->errors.number, 3, 0, "the first packets of an interface are counted from its zeros");
 	row = rig_row(&rig, "network", "tcp");
 	assert_near(row->saturation.number, 0.05, 1e-12, "5 of 100 segments");
 	assert_near(row->errors.number, 9, 0, "5 retransmits and 4 listen drops");
