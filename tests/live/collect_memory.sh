@@ -1,6 +1,7 @@
 #!/bin/bash
 # A group with a limit of 64 MiB: a process takes 24 MiB and stays, then asks for 200 MiB and is killed. The memory row has to show the
 # working set of the kernel's own files, the limit, and exactly one error; then the limit changes.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

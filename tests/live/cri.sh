@@ -1,6 +1,7 @@
 #!/bin/bash
 # A pod and its container as a kubelet has them made: a containerd of the test's own, asked over CRI by crictl. They are found by pod id,
 # container id and by the names that the log directories keep, which are made here as a kubelet would make them.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

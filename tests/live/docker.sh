@@ -1,5 +1,6 @@
 #!/bin/bash
 # Real Docker containers: by name, id prefix and compose service; pause; removed and made again; two daemons' worth of trouble.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=$PWD/${B:-build}

@@ -1,5 +1,6 @@
 #!/bin/bash
 # doctor tells an ordinary user what is missing and how to get it, and root what is in use.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

@@ -1,5 +1,6 @@
 #!/bin/bash
 # list shows a group with its limit, as text and as JSON; a hostile name reaches no terminal raw.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

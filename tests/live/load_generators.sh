@@ -2,6 +2,7 @@
 # The load generators themselves against the lab: what `useprobe latency` says of a file that a tool wrote just now is held against an independent
 # computation over the same file, and its count of requests against the server's own counter. Tools are taken from PATH; those that are not there
 # are named. TOOLS="vegeta wrk" runs only these.
+# beside
 set -eu
 lab=${B:-build}/uselab
 export useprobe=${B:-build}/useprobe

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Ephemeral ports in a network namespace of its own with a range of 100: 60 connections to one destination, 40 and 5 in TIME_WAIT to another.
 # Each destination has the whole range; what is left of it is what can still be opened. TIME_WAIT against /proc/net/sockstat.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/live/lib_group.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
 # With 20 descriptors the files are still read, one after the other in a spare place; what needs more says so.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

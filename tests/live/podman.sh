@@ -1,5 +1,6 @@
 #!/bin/bash
 # A real Podman container by its name, over Podman's own Docker-compatible socket.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The report in a real browser: every request it would make is caught, both widths and both colour schemes are drawn, and it prints.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

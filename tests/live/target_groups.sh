@@ -1,6 +1,7 @@
 #!/bin/bash
 # Names of real cgroups, on v1, hybrid or v2: empty ones, ones in a single hierarchy, children, odd names, two of one name; removed and made
 # again during a run; seen from inside a cgroup namespace.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/live/lib_group.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The CSV on a full disk and under hostile cgroup names, live: whole rows only, and every byte back.
+# beside
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/live/lib_group.sh

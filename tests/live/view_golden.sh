@@ -1,5 +1,6 @@
 #!/bin/bash
 # Screens through a real terminal, whole and cell by cell, at four sizes; beside each golden what it must say. GENERATE=1 writes them anew.
+# beside
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/live/lib_view.sh

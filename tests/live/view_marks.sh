@@ -1,5 +1,6 @@
 #!/bin/bash
 # `useprobe mark` reaches a running probe; the mark keeps its bytes and its own time.
+# beside
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=$(realpath "${B:-build}")

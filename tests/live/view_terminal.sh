@@ -1,5 +1,6 @@
 #!/bin/bash
 # The live view in terminals of every kind, and what happens to a run when the terminal does something to it.
+# beside
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/live/lib_view.sh
