@@ -135,17 +135,41 @@ static bool directory(const struct up_target *target, unsigned controller, char 
 					  : up_target_dir(target, (enum up_controller)controller, 0, ret, size, NULL);
 }
 
+static const char *hierarchy_name(unsigned controller)
+{
+	return controller == UP_CTL_COUNT ? "v2" : up_controller_name((enum up_controller)controller);
+}
+
+/* One line for each directory, with the controllers that have it in common: on unified v2 all of them. */
+static void print_directories(struct list *list, const struct up_target *target)
+{
+	char safe[SAFE_TEXT], dirs[UP_CTL_COUNT + 1][UP_PATH_MAX];
+	bool left[UP_CTL_COUNT + 1];
+
+	for (unsigned c = 0; c <= UP_CTL_COUNT; c++)
+		left[c] = directory(target, c, dirs[c], sizeof(dirs[c]));
+	for (unsigned c = 0; c <= UP_CTL_COUNT; c++) {
+		if (!left[c])
+			continue;
+		printf("  %-10s %s  (%s", "directory", up_terminal_text(dirs[c], list->utf8, safe, sizeof(safe)), hierarchy_name(c));
+		for (unsigned other = c + 1; other <= UP_CTL_COUNT; other++) {
+			if (!left[other] || strcmp(dirs[c], dirs[other]) != 0)
+				continue;
+			printf(", %s", hierarchy_name(other));
+			left[other] = false;
+		}
+		printf(")\n");
+	}
+}
+
 static void print_target(struct list *list, const struct up_target *target, size_t processes)
 {
-	char safe[SAFE_TEXT], dir[UP_PATH_MAX];
+	char safe[SAFE_TEXT];
 
 	printf("%s\n", up_terminal_text(target->name, list->utf8, safe, sizeof(safe)));
 	printf("  %-10s %s%s%s\n", "found as", target->how, *target->container_id ? " " : "", target->container_id);
 	printf("  %-10s %s\n", "cgroup", up_terminal_text(target->label, list->utf8, safe, sizeof(safe)));
-	for (unsigned c = 0; c <= UP_CTL_COUNT; c++)
-		if (directory(target, c, dir, sizeof(dir)))
-			printf("  %-10s %s\n", c == UP_CTL_COUNT ? "v2" : up_controller_name((enum up_controller)c),
-				up_terminal_text(dir, list->utf8, safe, sizeof(safe)));
+	print_directories(list, target);
 	printf("  %-10s %zu\n", "processes", processes);
 }
 
@@ -160,7 +184,7 @@ static json_t *target_json(const struct up_target *target, size_t processes)
 	set_text(item, "container_id", *target->container_id ? target->container_id : NULL);
 	for (unsigned c = 0; c <= UP_CTL_COUNT; c++)
 		if (directory(target, c, dir, sizeof(dir)))
-			set_text(directories, c == UP_CTL_COUNT ? "v2" : up_controller_name((enum up_controller)c), dir);
+			set_text(directories, hierarchy_name(c), dir);
 	json_object_set_new(item, "directories", directories);
 	json_object_set_new(item, "v2_id", target->v2_id ? json_integer((json_int_t)target->v2_id) : json_null());
 	json_object_set_new(item, "processes", json_integer((json_int_t)processes));

@@ -255,8 +255,11 @@ static void say_not_found(const struct up_ladder *ladder, char *message, size_t 
 	up_message_add(message, size, "'%s' was not found. Searched: ", name);
 	for (size_t i = 0; i < UP_COUNT(classes); i++)
 		up_message_add(message, size, "%s%s", i ? ", " : "", classes[i].how);
-	up_message_add(message, size, " (%zu%s cgroups, %zu processes).", ladder->tree.count, ladder->tree.more ? "+" : "",
-		ladder->processes);
+	/* A path is looked at where it says; the tree was not walked for it. */
+	if (ladder->tree.count)
+		up_message_add(message, size, " (%zu%s cgroups, %zu processes)", ladder->tree.count, ladder->tree.more ? "+" : "",
+			ladder->processes);
+	up_message_add(message, size, ".");
 	if (*ladder->note)
 		up_message_add(message, size, "\n%s.", up_message_quote(ladder->note, quoted, sizeof(quoted)));
 	if (ladder->root_pid)
