@@ -1,6 +1,7 @@
 #!/bin/bash
 # Freezes a group of its own for times known from outside, on v2 and on v1, and holds the row's integral against them. A short freeze falls
 # between two ticks: only the kernel's clock (cgroup.stat.local) can tell it; without that clock the ends of the windows are all there is.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

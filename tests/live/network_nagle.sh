@@ -2,6 +2,7 @@
 # Responses written in two small parts over loopback, in a network namespace of its own: the second part waits for the client's delayed
 # acknowledgement. It has to be seen and said; with TCP_NODELAY nothing may be seen. A client that does not read closes its window: that is
 # another reason.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/live/lib_group.sh

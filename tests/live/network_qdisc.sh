@@ -1,6 +1,7 @@
 #!/bin/bash
 # A thin link: tbf in a network namespace of its own, more datagrams than it lets through. Drops, overlimits, rate and the longest queue
 # against `tc -s qdisc`; the interface behind it without a queue stays without figures.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/live/lib_group.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # --queue against a program that counts the depth of its queue itself: process younger than the probe, older with items in it, a pop that
 # waits and one that does not; what is wrong in an argument is said before the run; rights that are missing are named.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

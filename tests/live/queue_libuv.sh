@@ -1,6 +1,7 @@
 #!/bin/bash
 # --queue libuv on Node.js: with 4 threads and k jobs under way k - 4 wait. The jobs read from a pipe that is given a byte five times a second:
 # they take a thread and no CPU, so the answer is known however busy the machine is.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

@@ -3,6 +3,7 @@
 # pgbench's own clock. What the server calls active leaves out the way there and back, which the kernel counts, and pgbench's clock holds its
 # own waits for a CPU besides: on a machine with nothing else to do the kernel's figure is within 5 % of the server's, on a crowded one it
 # lies between the two.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

@@ -1,5 +1,6 @@
 #!/bin/bash
 # k of n workers busy: the lab's worker pool (against its own integral), a Python ThreadPoolExecutor and a Java executor where they are.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

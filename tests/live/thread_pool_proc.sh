@@ -1,6 +1,7 @@
 #!/bin/bash
 # Without the rights for BPF the pools come from /proc: an unprivileged user looks at a process of its own. The rows say where they come
 # from, why, and what they lack; a thread pool that is half busy is seen so. A group with more threads than /proc is worth says that too.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}

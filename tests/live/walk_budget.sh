@@ -1,6 +1,7 @@
 #!/bin/bash
 # Walks over all threads have a budget. With next to none both rows that rest on them have to say so: the run queue gives its walk up, the
 # thread pools take fewer snapshots; neither is silent. With the usual one nothing is said.
+# beside
 set -eu
 cd "$(dirname "$0")/../.."
 B=${B:-build}
