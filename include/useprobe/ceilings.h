@@ -20,6 +20,7 @@ struct up_ceiling {
 
 /* Fills RET [max] in ascending order, those without a ceiling last. ATTRIBUTION (may be NULL) tells the suspect and, in its bad window, the size
  * of a pool that is full. Returns how many, or -ENOMEM. */
-int up_ceilings_find(const struct up_attribution_input *input, const struct up_attribution *attribution, struct up_ceiling *ret, size_t max);
+int up_ceilings_find(
+	const struct up_attribution_input *input, const struct up_attribution *attribution, struct up_ceiling *ret, size_t max);
 
 #endif

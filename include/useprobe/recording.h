@@ -73,7 +73,8 @@ struct up_track {
 	struct up_sample *at; /* [n] owned, in the order of time */
 	float *figure; /* [n * UP_FIGURES] owned, NAN = not known; NULL while no sample had one */
 	size_t n, room;
-	uint32_t unit, method; /* of its first sample: what saturation counts, where the figures are from; indices into up_recording.text */
+	uint32_t unit,
+		method; /* of its first sample: what saturation counts, where the figures are from; indices into up_recording.text */
 };
 
 struct up_recorded_tick {

@@ -78,7 +78,6 @@ struct up_relookup; /* a look-up under way in a thread of its own */
  * outside of what is mounted here, or CAP_DAC_READ_SEARCH is missing (open_by_handle_at(2)). */
 UP_MUST_CHECK bool up_group_label(const struct up_hierarchy *hierarchy, uint64_t id, char *ret, size_t size);
 
-
 enum up_target_kind { UP_TARGET_HOST, UP_TARGET_CGROUP, UP_TARGET_PID };
 
 /* A cgroup in every hierarchy it has a directory in: path below the hierarchy's mount point ("/api", "/" for the mount itself). */

@@ -47,8 +47,8 @@ static void set_text(json_t *object, const char *key, const char *text)
 	json_t *json = text ? json_string(text) : json_null();
 	char safe[SAFE_TEXT], name[64];
 
-	if (!json) {
-		for (size_t i = 0; text[i]; i++)
+	if (text && !json) {
+		for (size_t i = 0; text[i] && 2 * i + 2 < sizeof(safe); i++)
 			snprintf(safe + 2 * i, sizeof(safe) - 2 * i, "%02x", (unsigned char)text[i]);
 		snprintf(name, sizeof(name), "%s_hex", key);
 		json_object_set_new(object, name, json_string(safe));
@@ -151,7 +151,8 @@ static void print_directories(struct list *list, const struct up_target *target)
 	for (unsigned c = 0; c <= UP_CTL_COUNT; c++) {
 		if (!left[c])
 			continue;
-		printf("  %-10s %s  (%s", "directory", up_terminal_text(dirs[c], list->utf8, safe, sizeof(safe)), hierarchy_name(c));
+		printf("  %-10s %s  (%s", "directory", up_terminal_text(dirs[c], list->utf8, safe, sizeof(safe)),
+			hierarchy_name(c));
 		for (unsigned other = c + 1; other <= UP_CTL_COUNT; other++) {
 			if (!left[other] || strcmp(dirs[c], dirs[other]) != 0)
 				continue;

@@ -273,7 +273,8 @@ int up_prom_sum(struct up_reader *reader)
 				   : "what was added between the first scrape and the last");
 	if (prom->resets)
 		up_reader_remark(reader,
-			"counters started anew in %u series: what came between a scrape and the restart is not in it", prom->resets);
+			"counters started anew in %u series: what came between a scrape and the restart is not in it",
+			prom->resets);
 	if (sum.dropped_bounds)
 		up_reader_remark(reader, "series have different buckets: only the bounds that all have were used");
 	return 0;

@@ -11,7 +11,7 @@ enum { PLAIN_HEAD_BYTES = 280 };
 struct up_plain up_plain(const char *text)
 {
 	const size_t n = strlen(text);
-	struct up_plain plain;
+	struct up_plain plain = { .text = "" };
 	char *end;
 
 	up_terminal_text(text, true, plain.text, sizeof(plain.text));

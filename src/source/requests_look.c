@@ -57,7 +57,7 @@ static void look(struct up_requests *requests)
 {
 	struct up_space spaces[UP_NETNS_MAX];
 	uint32_t masks[UP_NETNS_MAX];
-	uint64_t seen[UP_NETNS_MAX];
+	uint64_t seen[UP_NETNS_MAX] = { 0 };
 	size_t count, seen_count = 0;
 
 	if (requests->look_sockets) {

@@ -210,8 +210,8 @@ static int run_until(struct world *w, const struct nq_service *service, double r
 	return 0;
 }
 
-static void add(struct up_rows *rows, const char *resource, enum up_scope scope, const char *name, double busy, double servers, double waiting,
-	const char *detail)
+static void add(struct up_rows *rows, const char *resource, enum up_scope scope, const char *name, double busy, double servers,
+	double waiting, const char *detail)
 {
 	up_rows_add(rows, &(struct up_row){ .scope = scope,
 				  .resource = resource,
@@ -224,7 +224,8 @@ static void add(struct up_rows *rows, const char *resource, enum up_scope scope,
 				  .state = UP_OK });
 }
 
-static void add_requests(struct up_rows *rows, const struct world *w, const struct world *was, const struct nq_view *view, double dt_s)
+static void add_requests(
+	struct up_rows *rows, const struct world *w, const struct world *was, const struct nq_view *view, double dt_s)
 {
 	const double unread_s = view->unread ? w->resource[NQ_WORKER].queue_area_s - was->resource[NQ_WORKER].queue_area_s : 0;
 	struct up_detail detail = { 0 };
@@ -255,7 +256,9 @@ static int add_tick(const struct world *w, const struct world *was, const struct
 	struct up_rows *rows, struct up_recording *recording)
 {
 	double queue[NQ_STATIONS], busy[NQ_STATIONS], servers[NQ_STATIONS];
-	struct up_tick tick = { .wall_ns = (uint64_t)wall_us * 1000, .elapsed_ns = (uint64_t)wall_us * 1000, .interval_ns = 1000000000 };
+	struct up_tick tick = {
+		.wall_ns = (uint64_t)wall_us * 1000, .elapsed_ns = (uint64_t)wall_us * 1000, .interval_ns = 1000000000
+	};
 
 	for (int i = 0; i < NQ_STATIONS; i++) {
 		queue[i] = (w->resource[i].queue_area_s - was->resource[i].queue_area_s) / dt_s;
@@ -275,7 +278,8 @@ static int add_tick(const struct world *w, const struct world *was, const struct
 	add(rows, "lock", UP_SCOPE_PROCESS, "api[7]", 0, 0, queue[NQ_LOCK] + (view->pool_counted ? 0 : queue[NQ_POOL]), NULL);
 	add_dependency(rows, w, was, dt_s);
 	if (view->pool_counted)
-		add(rows, "connection-pool", UP_SCOPE_PROCESS, "api[7]/10.0.0.2:5433", busy[NQ_POOL], servers[NQ_POOL], queue[NQ_POOL], NULL);
+		add(rows, "connection-pool", UP_SCOPE_PROCESS, "api[7]/10.0.0.2:5433", busy[NQ_POOL], servers[NQ_POOL],
+			queue[NQ_POOL], NULL);
 	return up_recording_add(recording, &tick, rows);
 }
 
@@ -296,8 +300,8 @@ static int world_make(struct world *w, const struct nq_service *service, uint64_
 	return 0;
 }
 
-int nq_run(const struct nq_service *service, const struct nq_view *view, double rate_per_s, double warm_s, unsigned seconds, uint64_t seed,
-	int64_t *wall_us, struct up_recording *recording)
+int nq_run(const struct nq_service *service, const struct nq_view *view, double rate_per_s, double warm_s, unsigned seconds,
+	uint64_t seed, int64_t *wall_us, struct up_recording *recording)
 {
 	struct up_rows rows;
 	struct world w;

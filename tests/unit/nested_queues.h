@@ -25,7 +25,7 @@ struct nq_view {
 
 /* Runs SERVICE at RATE_PER_S for SECONDS after a warm-up of WARM_S, and adds a tick with rows for each second, beginning at *WALL_US, which is
  * moved on. 0 or -ENOMEM. */
-int nq_run(const struct nq_service *service, const struct nq_view *view, double rate_per_s, double warm_s, unsigned seconds, uint64_t seed,
-	int64_t *wall_us, struct up_recording *recording);
+int nq_run(const struct nq_service *service, const struct nq_view *view, double rate_per_s, double warm_s, unsigned seconds,
+	uint64_t seed, int64_t *wall_us, struct up_recording *recording);
 
 #endif

@@ -39,7 +39,8 @@ void tape_full_row(struct tape *tape, const struct up_row *row)
 	assert_int_equal(up_rows_add(&tape->rows, &copy), 0);
 }
 
-void tape_row(struct tape *tape, enum up_scope scope, const char *resource, const char *name, double utilization, double servers, double waiting)
+void tape_row(struct tape *tape, enum up_scope scope, const char *resource, const char *name, double utilization, double servers,
+	double waiting)
 {
 	tape_full_row(tape, &(struct up_row){ .scope = scope,
 				    .resource = resource,
@@ -74,8 +75,8 @@ void tape_dependency(struct tape *tape, const char *name, double open, double bu
 	up_detail_number(&detail, "busy_area_s", busy);
 	up_detail_number(&detail, "queries", queries);
 	up_detail_number(&detail, "response_unread_ms", 0);
-	tape_full_row(
-		tape, &(struct up_row){ .scope = UP_SCOPE_DEPENDENCY, .resource = "dependency", .name = name, .detail = detail.text });
+	tape_full_row(tape,
+		&(struct up_row){ .scope = UP_SCOPE_DEPENDENCY, .resource = "dependency", .name = name, .detail = detail.text });
 }
 
 void tape_tick(struct tape *tape)

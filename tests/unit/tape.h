@@ -18,7 +18,8 @@ void tape_done(struct tape *tape);
 /* Everything NAN is not known. */
 void tape_requests(struct tape *tape, const char *name, double in_flight, double arrivals, double departures, double unread);
 void tape_dependency(struct tape *tape, const char *name, double open, double busy, double queries);
-void tape_row(struct tape *tape, enum up_scope scope, const char *resource, const char *name, double utilization, double servers, double waiting);
+void tape_row(struct tape *tape, enum up_scope scope, const char *resource, const char *name, double utilization, double servers,
+	double waiting);
 /* The same with the columns that matter to some. */
 void tape_full_row(struct tape *tape, const struct up_row *row);
 struct up_value tape_value(double number);

@@ -15,7 +15,8 @@ static const struct {
 	{ "four workers", "thread-pool", "api[7]/worker-", { { 4, 2, 1, 32, 16 }, .0005, 0, .012 } },
 	{ "three connections", "connection-pool", "10.0.0.2:5433", { { 128, 2, 1, 3, 32 }, .0005, 0, .010 } },
 	{ "slow database behind a full pool", "dependency", "10.0.0.2:5433", { { 256, 2, 1, 100, 3 }, .0005, 0, .010 } },
-	{ "slow database, fewer workers than connections", "dependency", "10.0.0.2:5433", { { 64, 2, 1, 100, 3 }, .0005, 0, .010 } },
+	{ "slow database, fewer workers than connections", "dependency", "10.0.0.2:5433",
+		{ { 64, 2, 1, 100, 3 }, .0005, 0, .010 } },
 	{ "one lock", "lock", "api[7]", { { 64, 2, 1, 32, 16 }, .0005, .0035, .010 } },
 };
 
@@ -35,8 +36,8 @@ static double capacity_per_s(const struct nq_service *s)
 }
 
 /* Two good steps and a bad one of SECONDS each. */
-static void run_ladder(const struct nq_service *service, const struct nq_view *view, uint64_t seed, double overload, struct up_recording *recording,
-	struct up_stage stage[3])
+static void run_ladder(const struct nq_service *service, const struct nq_view *view, uint64_t seed, double overload,
+	struct up_recording *recording, struct up_stage stage[3])
 {
 	const double capacity = capacity_per_s(service), load[] = { 0.35, 0.6, overload };
 	int64_t wall_us = INT64_C(1800000000000000);
@@ -66,7 +67,9 @@ static unsigned right_of(const struct nq_view *view, unsigned *ret_unknown, doub
 			struct up_stage stage[3];
 
 			run_ladder(&cases[i].service, view, seed, overload, &recording, stage);
-			const struct up_attribution_input input = { .recording = &recording, .stage = stage, .n_stages = 3, .bad = 2, .collapse = -1 };
+			const struct up_attribution_input input = {
+				.recording = &recording, .stage = stage, .n_stages = 3, .bad = 2, .collapse = -1
+			};
 
 			assert_int_equal(up_attribution_find(&input, &a), 0);
 			if (a.verdict == UP_BOTTLENECK_RESOURCE && strcmp(a.suspect.resource, cases[i].resource) == 0 &&
@@ -101,7 +104,8 @@ static void test_nested(void **state)
 		double unexplained;
 		const unsigned right = right_of(&views[i].view, &unknown, &unexplained);
 
-		print_message("%s: %u of 120 right, %u unknown, at most %.1f %% unexplained\n", views[i].why, right, unknown, 100 * unexplained);
+		print_message("%s: %u of 120 right, %u unknown, at most %.1f %% unexplained\n", views[i].why, right, unknown,
+			100 * unexplained);
 		assert_int_equal(right, 120);
 	}
 }

@@ -652,7 +652,8 @@ static void requests_line(void **state)
 				    .resource = "requests",
 				    .name = i ? "tcp:127.0.0.1:80" : "tcp:127.0.0.1:81",
 				    .state = UP_OK,
-				    .detail = i ? "in_flight=12;departures_per_s=300;mean_ms=40;p99_ms=81" : "in_flight=0;departures_per_s=1" });
+				    .detail = i ? "in_flight=12;departures_per_s=300;mean_ms=40;p99_ms=81"
+						: "in_flight=0;departures_per_s=1" });
 	commit(screen, 0);
 	draw(screen);
 	assert_shows(screen, "requests: 300/s  12 in flight  mean 40 ms  p99 81 ms");

@@ -74,7 +74,8 @@ static void test_full_pool_has_the_rest_in_front(void **state)
 
 	(void)state;
 	assert_true(s.owner != SIZE_MAX);
-	assert_near(s.state[UP_IN_WORKER_QUEUE], 20 - 2 - 8 * 0.985, 0.01, "what the threads do not hold and the socket does not");
+	assert_near(
+		s.state[UP_IN_WORKER_QUEUE], 20 - 2 - 8 * 0.985, 0.01, "what the threads do not hold and the socket does not");
 	assert_near(s.state[UP_IN_THROTTLED], 0.5, 1e-3, "throttled");
 	assert_near(s.state[UP_IN_RUNNABLE], 0.25, 1e-3, "runnable");
 	assert_near(s.state[UP_IN_RUNNING], 0.5, 1e-3, "a quarter of two CPUs");
@@ -112,7 +113,8 @@ static void test_pool_wait_takes_from_lock(void **state)
 
 	(void)state;
 	assert_near(s.state[UP_IN_DEPENDENCY], 4, 1e-3, "all connections in use");
-	assert_near(s.state[UP_IN_POOL_WAIT], 17.5 - 4.5, 0.01, "the threads' requests without those at the dependency and on the CPU");
+	assert_near(s.state[UP_IN_POOL_WAIT], 17.5 - 4.5, 0.01,
+		"the threads' requests without those at the dependency and on the CPU");
 	assert_near(s.state[UP_IN_LOCK], 0, 1e-3, "the same threads are not counted twice");
 }
 
@@ -141,7 +143,8 @@ static void test_event_loop(void **state)
 	bool service = false;
 
 	(void)state;
-	assert_near(s.state[UP_IN_POOL_WAIT], 8, 0.01, "no thread holds a request while that waits: N - unread - at the dependency");
+	assert_near(
+		s.state[UP_IN_POOL_WAIT], 8, 0.01, "no thread holds a request while that waits: N - unread - at the dependency");
 	for (size_t i = 0; i < s.n_stations; i++)
 		service = service || s.at[i].kind == UP_STATION_SERVICE;
 	assert_true(service);
@@ -256,9 +259,12 @@ static void test_always_adds_up(void **state)
 		tape_init(&tape);
 		for (int second = 0; second < 3; second++) {
 			for (size_t i = 0; i < UP_COUNT(r); i++)
-				r[i] = (rand_r(&seed) % 5 == 0) ? 0 : (double)(rand_r(&seed) % 1000) / (rand_r(&seed) % 2 ? 10 : 1000);
+				r[i] = (rand_r(&seed) % 5 == 0)
+					       ? 0
+					       : (double)(rand_r(&seed) % 1000) / (rand_r(&seed) % 2 ? 10 : 1000);
 			tape_requests(&tape, LISTENER, r[0], r[1], r[2], r[3]);
-			tape_row(&tape, UP_SCOPE_PROCESS, "thread-pool", "api[7]/w", r[4] / 50, 8, rand_r(&seed) % 2 ? NAN : r[5]);
+			tape_row(
+				&tape, UP_SCOPE_PROCESS, "thread-pool", "api[7]/w", r[4] / 50, 8, rand_r(&seed) % 2 ? NAN : r[5]);
 			tape_row(&tape, UP_SCOPE_CGROUP, "cpu", "/api", r[6] / 50, 2, r[7]);
 			tape_row(&tape, UP_SCOPE_CGROUP, "run-queue", "/api", NAN, NAN, r[8]);
 			tape_row(&tape, UP_SCOPE_PROCESS, "lock", "api[7]", NAN, NAN, r[9]);
