@@ -20,4 +20,15 @@ grep -nE '\b(atoi|atol|atof|strcpy|strcat|sprintf|gets|strtok)\(' -r src include
 # Rooms look up the flow, never down: a collector knows nothing of sinks, the analysis nothing of collectors.
 grep -nE '#include "useprobe/(sink|table|probe)' src/collect/*.c src/source/*.c src/target/*.c 2>/dev/null && say "include against the flow"
 grep -nE '#include "useprobe/(sink|probe|collector|source)' src/analysis/*.c 2>/dev/null && say "analysis includes a live module"
+# A file that does not fit into a head does one thing too many.
+while read -r lines file; do say "$file has $lines lines, 400 are allowed"; done < <(git ls-files 'src/*.[ch]' 'include/*.h' 'bpf/*.[ch]' | xargs -d '\n' wc -l | awk '$2 != "total" && $1 > 400')
+# The manual names the options of the program, all of them and no others.
+program=${B:-build}/useprobe
+if [ -x "$program" ]; then
+	options() { grep -oE -- '(^|[^a-zA-Z-])--[a-z][a-z-]+' | grep -oE -- '--.*' | sort -u; }
+	told=$(for sub in run latency report compare replay list doctor mark; do "$program" $sub --help; done | sed '/^  wrk /d' | options) # wrk's own are not ours
+	manual=$(sed 's/\\-/-/g' docs/useprobe.1 | options)
+	for option in $(comm -23 <(echo "$told") <(echo "$manual")); do say "$option: not in docs/useprobe.1"; done
+	for option in $(comm -13 <(echo "$told") <(echo "$manual")); do say "$option: in docs/useprobe.1, no --help names it"; done
+fi
 exit $bad

@@ -7,21 +7,13 @@
 #include <unistd.h>
 
 #include "compare.h"
+#include "help_text.h"
 #include "useprobe/cli.h"
-
-static const char usage[] =
-	"usage: useprobe compare [--before] BASE... --to NEW... [--from TIME] [--until TIME] [--columns MAP] [--format NAME]\n"
-	"                        [--transactions] [--tz ZONE] [--json]\n"
-	"Each BASE and NEW is one run: the output of a load generator, as `useprobe latency` takes it. A claim needs at least three runs a\n"
-	"side. RUN may be FILE+FILE...: outputs of generators that ran together, and the SAMPLES.csv of useprobe, whose environment and CPU\n"
-	"outside the targets are compared first. --after is the same as --to. --from and --until count from each run's first request.\n"
-	"TIME takes 200ms, 1s, 2m; a bare number is seconds.\n"
-	"Exit status: 0 compared, whatever the outcome; 1 failed while running; 2 wrong use, a file that cannot be read, or a run given twice.\n"
-	"example: useprobe compare old1.csv old2.csv old3.csv --to new1.csv new2.csv new3.csv\n";
 
 static int wrong(const char *what, const char *value)
 {
-	fprintf(stderr, "useprobe compare: %s%s%s\n%s", what, value ? ": " : "", value ? value : "", usage);
+	fprintf(stderr, "useprobe compare: %s%s%s\n`useprobe compare --help` lists the options.\n", what, value ? ": " : "",
+		value ? value : "");
 	return 2;
 }
 
@@ -214,7 +206,11 @@ int up_cli_compare(int argc, char **argv)
 	/* "-" hands over words where they stand: --to changes the side of those behind it. */
 	while (r == 0 && (option = getopt_long(argc, argv, "-h", long_options, NULL)) != -1) {
 		if (option == 'h') {
-			fputs(usage, stdout);
+			printf("%s%s%s", help_compare, help_readers,
+				"\nExit status: 0 compared, whatever the outcome; 1 failed while running; 2 wrong use, a file that cannot be read, or a run given twice.\n"
+				"\nExamples\n"
+				"  useprobe compare old1.csv old2.csv old3.csv --to new1.csv new2.csv new3.csv\n"
+				"  useprobe compare a.jtl+a-samples.csv b.jtl+b-samples.csv c.jtl --to d.jtl e.jtl f.jtl --from 1m\n");
 			result_done(result);
 			return 0;
 		}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "latency.h"
+#include "help_text.h"
 #include "useprobe/cli.h"
 
 struct latency_args {
@@ -18,15 +19,10 @@ struct latency_args {
 	uint64_t requests;
 };
 
-static const char usage[] =
-	"usage: useprobe latency FILE... [--window TIME] [--from TIME] [--to TIME] [--expected-interval TIME]\n"
-	"                        [--threshold TIME]... [--requests N] [--columns MAP] [--format NAME] [--transactions]\n"
-	"                        [--tz ZONE] [--json]\n"
-	"FILE is the output of a load generator, or scrapes of a Prometheus endpoint one after the other (\"-\": standard input; .gz too). TIME takes 200ms, 1s, 2m; a bare number is seconds.\n";
-
 static int wrong(const char *what, const char *value)
 {
-	fprintf(stderr, "useprobe latency: %s%s%s\n%s", what, value ? ": " : "", value ? value : "", usage);
+	fprintf(stderr, "useprobe latency: %s%s%s\n`useprobe latency --help` lists the options.\n", what, value ? ": " : "",
+		value ? value : "");
 	return 2;
 }
 
@@ -363,7 +359,11 @@ int up_cli_latency(int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
 		if (option == OPT_HELP || option == 'h') {
-			fputs(usage, stdout);
+			printf("%s%s%s", help_latency, help_readers,
+				"\nExamples\n"
+				"  useprobe latency k6.csv --threshold 200ms --threshold 1s\n"
+				"  useprobe latency jmeter.jtl --from 1m --to 5m --window 30s\n"
+				"  wrk -t1 -c20 -d30 --latency http://127.0.0.1:8080/ | useprobe latency -\n");
 			return 0;
 		}
 		r = option == '?' ? wrong("unknown option or missing value", argv[optind - 1])

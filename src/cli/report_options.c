@@ -7,23 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "help_text.h"
 #include "useprobe/sidecar.h"
-
-static const char usage[] =
-	"usage: useprobe report [SAMPLES.csv] [--load FILE]... [--steps auto|START:STEP:COUNT:HOLD[:RAMP]] [--start TIME] [--settle TIME]\n"
-	"                       [--offered RATE[,RATE]...] [--slo EXPR] [--peak RATE] [--requests N] [--tz ZONE] [--columns MAP]\n"
-	"                       [--format NAME] [--transactions] [--wide | --long] [--formula-safe]\n"
-	"                       [-o FILE.html|.md|.json|.csv] [--output-format html|md|json|csv]\n"
-	"SAMPLES.csv is what `useprobe` recorded: with it the resource that hit the knee is named, with evidence.\n"
-	"FILE is the output of a load generator (\"-\": standard input; .gz too). TIME takes 200ms, 1s, 2m; a bare number is seconds.\n"
-	"EXPR: p95<200ms,failed<1%\n"
-	"FILE.html is the report to attach: one file, opens offline, prints. FILE.md is the same for a ticket. FILE.csv has a line a step;\n"
-	"--wide a line a tick of SAMPLES and a column a figure, --long the rows of SAMPLES again. --formula-safe: no cell is a formula to a\n"
-	"spreadsheet. \"-o -\" with --output-format, or \"-.html\", writes to standard output.\n";
 
 int up_report_wrong(const char *what, const char *value)
 {
-	fprintf(stderr, "useprobe report: %s%s%s\n%s", what, value ? ": " : "", value ? value : "", usage);
+	fprintf(stderr, "useprobe report: %s%s%s\n`useprobe report --help` lists the options.\n", what, value ? ": " : "",
+		value ? value : "");
 	return 2;
 }
 
@@ -88,7 +78,8 @@ static int take_slo(struct up_report_args *args, const char *value)
 	args->slo_text = value;
 	if (up_slo_parse(value, &args->slo, &at) == 0)
 		return 0;
-	fprintf(stderr, "useprobe report: --slo: not understood from here: %s\n%s", at, usage);
+	fprintf(stderr, "useprobe report: --slo: not understood from here: %s\nAn objective is like 'p95<200ms,failed<1%%'.\n",
+		at);
 	return 2;
 }
 
@@ -302,7 +293,12 @@ int up_report_take_args(int argc, char **argv, struct up_report_args *args, bool
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "ho:", long_options, NULL)) != -1) {
 		if (option == 'h') {
-			fputs(usage, stdout);
+			printf("%s%s%s", help_report, help_readers,
+				"\nExamples\n"
+				"  useprobe report api.csv --load steps.csv\n"
+				"  useprobe report api.csv --load steps.csv --slo 'p95<200ms' --peak 250 -o report.html\n"
+				"  useprobe report --load steps.csv --steps 100:100:6:30s\n"
+				"  useprobe report api.csv --wide --formula-safe -o sheet.csv\n");
 			*ret_help = true;
 			return 0;
 		}

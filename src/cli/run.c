@@ -4,20 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <langinfo.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "run_live.h"
+#include "run_output.h"
 #include "run_sidecar.h"
-#include "useprobe/sidecar.h"
 #include "useprobe/cli.h"
 
 #define EXIT_FAILED 1
@@ -121,83 +119,6 @@ static int open_targets(struct run *run)
 	return 0;
 }
 
-/* "useprobe-api-20261130T195000Z.csv"; characters that a shell or a file system would mind become '_'. */
-static void default_csv_path(struct run *run)
-{
-	const char *name = run->targets.count ? run->targets.items[0].name : "host";
-	char safe[64], stamp[UP_TIME_TEXT], compact[20];
-	size_t n = 0, k = 0;
-
-	while (*name == '/')
-		name++;
-	for (; *name && n + 1 < sizeof(safe); name++) {
-		const char c = *name;
-		const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("._-", c);
-
-		safe[n++] = plain ? c : '_';
-	}
-	safe[n] = '\0';
-	up_time_format(run->clock.wall_ns(run->clock.self), stamp);
-	for (const char *p = stamp; *p && *p != '.'; p++)
-		if (*p != '-' && *p != ':')
-			compact[k++] = *p;
-	compact[k] = '\0';
-	snprintf(run->csv_path, sizeof(run->csv_path), "useprobe-%s-%sZ.csv", *safe ? safe : "root", compact);
-}
-
-static int open_csv(struct run *run)
-{
-	const struct run_options *o = &run->options;
-	char sidecar[UP_PATH_MAX];
-	struct up_csv *csv;
-	int r;
-
-	if (o->no_csv)
-		return 0;
-	if (o->csv)
-		snprintf(run->csv_path, sizeof(run->csv_path), "%s", o->csv);
-	else
-		default_csv_path(run);
-	/* Told before the CSV is made: a refused run leaves no file behind. */
-	if (!o->force && up_sidecar_path(run->csv_path, sidecar, sizeof(sidecar)) == 0 && access(sidecar, F_OK) == 0) {
-		fprintf(stderr,
-			"useprobe: %s, the environment beside the CSV, exists; choose another -o FILE, or --force to overwrite it\n",
-			sidecar);
-		return -EEXIST;
-	}
-	r = up_csv_open(run->csv_path, o->force, &csv);
-	if (r == -EEXIST)
-		fprintf(stderr, "useprobe: %s exists; choose another -o FILE, or --force to overwrite it\n", run->csv_path);
-	else if (r < 0)
-		fprintf(stderr, "useprobe: %s: %s; choose another place with -o FILE, or --no-csv\n", run->csv_path,
-			strerror(-r));
-	if (r < 0)
-		return r;
-	return up_probe_add_sink(
-		run->probe, (struct up_sink){ .name = run->csv_path, .self = csv, .tick = up_csv_tick, .close = up_csv_close });
-}
-
-static int open_view(struct run *run)
-{
-	const int live = run_live_open(run);
-	struct winsize size = { 0 };
-
-	if (live != 0)
-		return live < 0 ? live : 0;
-
-	/* The command's output stays readable: beside a command a table appears only when asked for. */
-	if (run->options.command && !run->options.batch)
-		return 0;
-	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	run->batch = (struct up_batch){
-		.out = stdout,
-		.columns = size.ws_col,
-		.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-	};
-	return up_probe_add_sink(
-		run->probe, (struct up_sink){ .name = "standard output", .self = &run->batch, .tick = up_batch_tick });
-}
-
 static int open_probe(struct run *run)
 {
 	const struct run_options *o = &run->options;
@@ -217,13 +138,13 @@ static int open_probe(struct run *run)
 	if (r < 0)
 		fprintf(stderr, "useprobe: cannot start: %s\n", strerror(-r));
 	if (r == 0)
-		r = open_csv(run);
+		r = run_open_csv(run);
 	run->start_wall_ns = run->clock.wall_ns(run->clock.self);
 	run->start_mono_ns = run->clock.mono_ns(run->clock.self);
 	if (r == 0)
 		r = run_sidecar_write(run, NULL);
 	if (r == 0)
-		r = open_view(run);
+		r = run_open_view(run);
 	return r;
 }
 
@@ -319,20 +240,6 @@ static void loop(struct run *run)
 		tick(run);
 }
 
-/* The answer from what was just recorded: asked for by naming a load file, expected after a command. */
-static void print_answer(struct run *run)
-{
-	char *argv[] = { "report", run->csv_path, run->options.load_file ? "--load" : NULL, (char *)run->options.load_file,
-		NULL };
-	int argc = 0;
-
-	if (!*run->csv_path || (!run->options.command && !run->options.load_file))
-		return;
-	while (argv[argc])
-		argc++;
-	up_cli_report(argc, argv);
-}
-
 static int finish(struct run *run, int started)
 {
 	const bool command = run->options.command != NULL;
@@ -353,7 +260,7 @@ static int finish(struct run *run, int started)
 			command || run->options.load_file ? "" : "; useprobe report FILE [--load LOADFILE] tells what limits");
 	if (run->failed)
 		return command ? EXIT_PROBE_FAILED : EXIT_FAILED;
-	print_answer(run);
+	run_print_answer(run);
 	return command ? run->child.status : 0;
 }
 

@@ -144,16 +144,33 @@ static int64_t base_of(const struct up_reading *reading)
 	return options && options->start_us ? options->start_us : 0;
 }
 
+/* WHAT, followed by the formats there are. */
+static void list_formats(char what[UP_LOAD_NOTE_BYTES], const char *wanted)
+{
+	size_t n = (size_t)snprintf(what, UP_LOAD_NOTE_BYTES, "--format %s is none of", wanted);
+
+	for (size_t i = 0; up_load_formats[i] && n < UP_LOAD_NOTE_BYTES; i++)
+		n += (size_t)snprintf(what + n, UP_LOAD_NOTE_BYTES - n, "%s %s", i ? "," : "", up_load_formats[i]->id);
+}
+
 static int begin(struct up_reading *reading)
 {
+	const struct up_load_options *options = reading->reader.options;
 	struct up_text head = { reading->buffer, reading->n < HEAD_BYTES ? reading->n : HEAD_BYTES };
-	const struct up_load_format *format = recognise(head, reading->reader.options);
+	const struct up_load_format *format = recognise(head, options);
 
+	if (!format && options && options->format) {
+		char what[UP_LOAD_NOTE_BYTES];
+
+		list_formats(what, options->format);
+		return fail(reading, -ENOTSUP, what);
+	}
 	if (!format) {
 		struct up_shown line = up_text_show(up_text_line(head));
 		char what[UP_LOAD_NOTE_BYTES];
 
-		snprintf(what, sizeof(what), "not a load result that is known here; it begins with: %s",
+		snprintf(what, sizeof(what),
+			"not a load result that is known here (a CSV of another kind: --columns); it begins with: %s",
 			head.n ? line.text : "(empty file)");
 		return fail(reading, -ENOTSUP, what);
 	}
