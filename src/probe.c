@@ -44,6 +44,8 @@ int up_probe_new(const struct up_probe_config *config, struct up_probe **ret)
 		r = up_arena_init(&probe->arenas[i]);
 	if (r == 0)
 		r = probe_add_instances(probe);
+	if (r == 0 && probe_wants(config, "connection-pool", "connection-pool"))
+		r = up_computed_new(&probe->computed);
 	if (r == 0)
 		r = up_services_start(&probe->services, &probe->env, needs_of(probe));
 	if (r < 0) {
@@ -75,6 +77,7 @@ void up_probe_free(struct up_probe *probe)
 	up_arena_done(&probe->arenas[0]);
 	up_arena_done(&probe->arenas[1]);
 	up_table_done(&probe->table);
+	up_computed_free(probe->computed);
 	free(probe);
 }
 
@@ -189,6 +192,8 @@ int up_probe_tick(struct up_probe *probe, const char **ret_sink)
 		probe_run_instance(probe, &probe->instances[i], arena);
 	probe->table.rows.target = NULL;
 	probe->table.rows.window_ns = 0;
+	if (probe->computed && up_computed_add(probe->computed, &probe->env, &tick, &probe->table.rows) < 0)
+		probe->dropped_rows++;
 	probe_add_events(probe, &tick);
 	r = up_table_commit(&probe->table, &tick);
 	for (size_t i = 0; i < probe->sink_count && r == 0; i++) {

@@ -17,11 +17,11 @@ static bool in_list(const char *list, const char *name)
 	return false;
 }
 
-static bool wanted(const struct up_probe_config *config, const struct up_collector *collector)
+bool probe_wants(const struct up_probe_config *config, const char *name, const char *resource)
 {
-	if (config->only && !in_list(config->only, collector->name) && !in_list(config->only, collector->resource))
+	if (config->only && !in_list(config->only, name) && !in_list(config->only, resource))
 		return false;
-	return !in_list(config->skip, collector->name) && !in_list(config->skip, collector->resource);
+	return !in_list(config->skip, name) && !in_list(config->skip, resource);
 }
 
 static int add_instance(struct up_probe *probe, const struct up_collector *collector, const struct up_target *target)
@@ -60,8 +60,8 @@ int probe_add_instances(struct up_probe *probe)
 		const struct up_collector *collector = up_collectors[i];
 		int r = 0;
 
-		if (!wanted(config, collector) || (collector->per == UP_PER_HOST && !config->host_rows) ||
-			!asked_for(probe, collector))
+		if (!probe_wants(config, collector->name, collector->resource) ||
+			(collector->per == UP_PER_HOST && !config->host_rows) || !asked_for(probe, collector))
 			continue;
 		if (collector->per != UP_PER_TARGET)
 			r = add_instance(probe, collector, NULL);

@@ -2,6 +2,7 @@
 #ifndef UP_PROBE_INTERNAL_H
 #define UP_PROBE_INTERNAL_H
 
+#include "useprobe/computed.h"
 #include "useprobe/probe.h"
 #include "useprobe/services.h"
 
@@ -48,9 +49,12 @@ struct up_probe {
 	uint64_t last_mono_ns, last_wall_ns;
 	uint64_t late_ticks, dropped_rows;
 	struct up_services services;
+	struct up_computed *computed; /* owned; NULL when connection-pool is not wanted */
 };
 
-/* probe_instance.c: the collectors that are wanted, one instance for each target. 0 or -ENOMEM. */
+/* probe_instance.c. True when --only and --skip let RESOURCE (or the collector NAME) through. */
+bool probe_wants(const struct up_probe_config *config, const char *name, const char *resource);
+/* The collectors that are wanted, one instance for each target. 0 or -ENOMEM. */
 int probe_add_instances(struct up_probe *probe);
 /* Opens (when needed), reads and derives; rows or the row of a failure are in the table afterwards. */
 void probe_run_instance(struct up_probe *probe, struct instance *instance, struct up_arena *arena);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "useprobe/clock.h"
+#include "useprobe/collector.h"
+#include "useprobe/computed.h"
 #include "useprobe/queue_spec.h"
 #include "useprobe/scan.h"
 
@@ -37,6 +39,7 @@ static const char help[] =
 	"      --skip LIST        all but these\n"
 	"      --root DIR         read a recorded tree instead of this machine\n"
 	"      --name ADDR:PORT=LABEL  call a dependency by name (repeatable)\n"
+	"      --conn-max [PEER=]N  the size of the connection pool to PEER (ADDR:PORT or its LABEL; repeatable)\n"
 	"      --queue NAME=BINARY:ENQUEUE,DEQUEUE  a queue inside the program: two of its functions (repeatable, root); DEQUEUE@begin\n"
 	"                         for one that works on the item, @return for one that waits inside for it, @nonnull for one that\n"
 	"                         returns NULL when there is none\n"
@@ -66,6 +69,7 @@ enum {
 	OPT_VERSION,
 	OPT_HELP,
 	OPT_QUEUE,
+	OPT_CONN_MAX,
 	OPT_SETTING, /* handed to the collectors by name */
 };
 
@@ -88,6 +92,7 @@ static const struct option options[] = {
 	{ "root", required_argument, NULL, OPT_ROOT },
 	{ "name", required_argument, NULL, OPT_SETTING },
 	{ "queue", required_argument, NULL, OPT_QUEUE },
+	{ "conn-max", required_argument, NULL, OPT_CONN_MAX },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -172,6 +177,33 @@ static int add_queue(struct run_options *o, const char *value)
 	return add_setting(o, "queue", value);
 }
 
+static int add_conn_max(struct run_options *o, const char *value)
+{
+	char peer[UP_CONN_MAX_PEER];
+	double connections;
+
+	if (up_conn_max_parse(value, peer, &connections) < 0)
+		return wrong("--conn-max", value, "[PEER=]N, the size of a connection pool: 100 or 10.0.0.5:5432=100");
+	return add_setting(o, "conn-max", value);
+}
+
+/* LIST names resources and collectors only: a typing error would leave rows out without a word. */
+static int check_list(const char *option, const char *list)
+{
+	for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
+		const size_t len = strcspn(p, ",");
+		bool found = len == strlen("connection-pool") && strncmp(p, "connection-pool", len) == 0;
+
+		for (size_t i = 0; up_collectors[i] && !found; i++)
+			found = (strlen(up_collectors[i]->name) == len && strncmp(up_collectors[i]->name, p, len) == 0) ||
+				(strlen(up_collectors[i]->resource) == len && strncmp(up_collectors[i]->resource, p, len) == 0);
+		if (!found)
+			return wrong(option, list,
+				"resources separated by commas, such as cpu,run-queue; `useprobe doctor` lists them");
+	}
+	return *list ? 0 : wrong(option, "''", "resources separated by commas");
+}
+
 static int apply(struct run_options *o, int opt, int index, const char *value)
 {
 	switch (opt) {
@@ -213,15 +245,17 @@ static int apply(struct run_options *o, int opt, int index, const char *value)
 					  : wrong("--note", value, "KEY=VALUE");
 	case OPT_ONLY:
 		o->only = value;
-		return 0;
+		return check_list("--only", value);
 	case OPT_SKIP:
 		o->skip = value;
-		return 0;
+		return check_list("--skip", value);
 	case OPT_ROOT:
 		o->root = value;
 		return 0;
 	case OPT_QUEUE:
 		return add_queue(o, value);
+	case OPT_CONN_MAX:
+		return add_conn_max(o, value);
 	case OPT_SETTING:
 		return add_setting(o, options[index].name, value);
 	case OPT_VERSION:
