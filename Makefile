@@ -34,16 +34,20 @@ BPFFLAGS := -std=gnu17 -O2 -g -target bpf -Wall -Werror -Ibpf -I/usr/include/$(s
 LIB_SRC   := $(sort $(wildcard src/*/*.c src/*/*/*.c) $(filter-out src/main.c,$(wildcard src/*.c)))
 LAB_SRC   := $(filter src/lab/%,$(LIB_SRC))
 BRIDGE_SRC:= $(filter src/sqlbridge/%,$(LIB_SRC))
+# Built where ODBC and the HTTP library are there; what its tests need is no part of the library either.
+BRIDGE_HAS:= $(if $(and $(wildcard /usr/include/sqlext.h /usr/local/include/sqlext.h),$(wildcard /usr/include/microhttpd.h /usr/local/include/microhttpd.h)),yes)
+BRIDGE_LIBS:= -lodbc -lmicrohttpd
 LIB_SRC   := $(filter-out $(LAB_SRC) $(BRIDGE_SRC),$(LIB_SRC))
 BPF_SRC   := $(sort $(wildcard bpf/*.bpf.c))
 SKELS     := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 TEST_SRC  := $(sort $(wildcard tests/unit/test_*.c))
 TEST_HELP := $(filter-out $(TEST_SRC),$(sort $(wildcard tests/unit/*.c)))
+TEST_SRC  := $(filter-out $(if $(BRIDGE_HAS),,tests/unit/test_sqlbridge%),$(TEST_SRC))
 FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(TEST_SRC:tests/unit/%.c=$(B)/tests/%)
 FUZZERS   := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
-PROGRAMS  := $(if $(wildcard src/main.c),$(B)/useprobe) $(if $(LAB_SRC),$(B)/uselab) $(if $(BRIDGE_SRC),$(B)/useprobe-sqlbridge)
+PROGRAMS  := $(if $(wildcard src/main.c),$(B)/useprobe) $(if $(LAB_SRC),$(B)/uselab) $(if $(BRIDGE_HAS),$(B)/useprobe-sqlbridge)
 C_FILES   := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
 .PHONY: all
@@ -60,7 +64,7 @@ $(B)/uselab: $(call obj,$(LAB_SRC)) $(B)/libuseprobe.a
 
 $(B)/useprobe-sqlbridge: $(call obj,$(BRIDGE_SRC)) $(B)/libuseprobe.a
 	$(say) LINK $@
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lodbc -lmicrohttpd $(LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(BRIDGE_LIBS) $(LIBS)
 
 $(B)/libuseprobe.a: $(call obj,$(LIB_SRC))
 	$(say) AR $@
@@ -90,6 +94,10 @@ $(B)/tests/%: $(B)/obj/tests/unit/%.o $(call obj,$(TEST_HELP)) $(B)/libuseprobe.
 $(B)/tests/test_lab_%: $(B)/obj/tests/unit/test_lab_%.o $(call obj,$(TEST_HELP) $(filter-out src/lab/main.c,$(LAB_SRC))) $(B)/libuseprobe.a
 	$(say) TEST $@
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+$(B)/tests/test_sqlbridge%: $(B)/obj/tests/unit/test_sqlbridge%.o $(call obj,$(TEST_HELP) $(filter-out src/sqlbridge/main.c,$(BRIDGE_SRC))) $(B)/libuseprobe.a
+	$(say) TEST $@
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BRIDGE_LIBS) $(LIBS)
 
 $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) | $(SKELS)
 	$(say) FUZZ $@
