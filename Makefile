@@ -42,7 +42,7 @@ BPF_SRC   := $(sort $(wildcard bpf/*.bpf.c))
 SKELS     := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 TEST_SRC  := $(sort $(wildcard tests/unit/test_*.c))
 TEST_HELP := $(filter-out $(TEST_SRC),$(sort $(wildcard tests/unit/*.c)))
-TEST_SRC  := $(filter-out $(if $(BRIDGE_HAS),,tests/unit/test_sqlbridge%),$(TEST_SRC))
+TEST_SRC  := $(filter-out $(if $(BRIDGE_HAS),,tests/unit/test_sqlbridge.c),$(TEST_SRC))
 FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 TESTS     := $(TEST_SRC:tests/unit/%.c=$(B)/tests/%)
@@ -95,7 +95,7 @@ $(B)/tests/test_lab_%: $(B)/obj/tests/unit/test_lab_%.o $(call obj,$(TEST_HELP) 
 	$(say) TEST $@
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
-$(B)/tests/test_sqlbridge%: $(B)/obj/tests/unit/test_sqlbridge%.o $(call obj,$(TEST_HELP) $(filter-out src/sqlbridge/main.c,$(BRIDGE_SRC))) $(B)/libuseprobe.a
+$(B)/tests/test_sqlbridge: $(B)/obj/tests/unit/test_sqlbridge.o $(call obj,$(TEST_HELP) $(filter-out src/sqlbridge/main.c,$(BRIDGE_SRC))) $(B)/libuseprobe.a
 	$(say) TEST $@
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BRIDGE_LIBS) $(LIBS)
 
@@ -112,6 +112,13 @@ FUZZ_LOAD_SRC := $(filter src/load/% src/analysis/% src/rows/% src/source/scan.c
 $(B)/fuzz/fuzz_load: tests/fuzz/fuzz_load.c $(FUZZ_LOAD_SRC)
 	$(say) FUZZ $@
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(FUZZ_LOAD_SRC) -lz -ljansson -lm
+
+# What the bridge makes of requests, connection strings and a database's answers: all that is pure in it.
+FUZZ_BRIDGE_SRC := $(addprefix src/,sqlbridge/text.c sqlbridge/sample.c sqlbridge/reply.c sqlbridge/metrics.c source/sql_waits.c source/scan.c \
+                     rows/number.c sink/buffer.c)
+$(B)/fuzz/fuzz_sqlbridge: tests/fuzz/fuzz_sqlbridge.c $(FUZZ_BRIDGE_SRC)
+	$(say) FUZZ $@
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=c17 -O1 -g -fsanitize=fuzzer,address,undefined -pthread -o $@ $< $(FUZZ_BRIDGE_SRC) -ljansson -lm
 
 # What --queue says and the files it names: two sources of the library.
 FUZZ_QUEUE_SRC := src/source/queue_spec.c src/source/elf_functions.c

@@ -150,6 +150,6 @@ int bridge_sqlserver_sample(struct bridge_session *session)
 	/* Without the server's clock ours: the middle of the call. */
 	if (!sample->fields[BRIDGE_CLOCK_MS].has)
 		sample->fields[BRIDGE_CLOCK_MS] =
-			(struct bridge_number){ .n = (double)(begin / 2 + end / 2) / (double)UP_NS_PER_MS, .has = true };
+			(struct bridge_number){ .n = ((double)begin + (double)end) / 2 / (double)UP_NS_PER_MS, .has = true };
 	return 0;
 }

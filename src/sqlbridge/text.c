@@ -108,6 +108,7 @@ static bool next_pair(const char **cursor, const char **key, size_t *key_len, ch
 		return *at != '\0' || *key_len > 0;
 	}
 	at++;
+	at += strspn(at, " ");
 	value[0] = '\0';
 	if (*at == '{') {
 		for (at++; *at && !(*at == '}' && at[1] != '}'); at++) {
