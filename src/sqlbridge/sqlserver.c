@@ -73,6 +73,15 @@ static void refuse(struct bridge_session *session, const struct server *server)
 		new_right ? "PERFORMANCE " : "");
 }
 
+/* DIAG by value: it lies in the session that is written to. */
+static void note_missing(struct bridge_session *session, const char *part, int rc, struct bridge_diag diag)
+{
+	char(*missing)[BRIDGE_TEXT] = session->missing[session->n_missing++];
+
+	snprintf(missing[0], BRIDGE_TEXT, "%s", part);
+	snprintf(missing[1], BRIDGE_TEXT, "%s: %.200s", rc == -EACCES ? "denied" : "absent", diag.message);
+}
+
 /* Each part is tried alone: one that this server does not have, or does not let us see, must not take the others with it. */
 int bridge_sqlserver_prepare(struct bridge_session *session)
 {
@@ -105,11 +114,7 @@ int bridge_sqlserver_prepare(struct bridge_session *session)
 			return rc;
 		}
 		if (rc == -EACCES || (rc == -ENOENT && !waits)) {
-			char(*missing)[BRIDGE_TEXT] = session->missing[session->n_missing++];
-
-			snprintf(missing[0], BRIDGE_TEXT, "%s", parts[i].name);
-			snprintf(missing[1], BRIDGE_TEXT, "%s: %.200s", rc == -EACCES ? "denied" : "absent",
-				session->diag.message);
+			note_missing(session, parts[i].name, rc, session->diag);
 			continue;
 		}
 		if (rc < 0)
