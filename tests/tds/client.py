@@ -1,4 +1,5 @@
 """The bridge as its clients see it: starts it, asks it, keeps everything it ever said, for the search for secrets."""
+import atexit
 import http.client
 import json
 import os
@@ -17,6 +18,7 @@ class Bridge:
             arguments = ["@" + self.file("connection", connection)]
         self.process = subprocess.Popen([program, "--listen", "127.0.0.1:0", *options, *arguments], stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+        atexit.register(self.process.kill)  # a failed check must not leave it running; does nothing to one that ended
         line = self.process.stdout.readline()
         self.said += line
         found = re.match(rb"listening on 127\.0\.0\.1:(\d+)\n", line)
