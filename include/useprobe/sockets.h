@@ -1,8 +1,7 @@
 /* Sockets: one service for the whole run that watches the TCP sockets of all targets in their own network namespaces. Threads of its
  * own poll; a tick only copies what they found (cumulative counters and integrals), so it is never delayed.
- *   find    every 2 s, or at once when something new shows up: namespaces of the targets, whose listener is whose
+ *   find    every 2 s, or at once when something new shows up: namespaces of the targets, whose listener is whose, half-open connections
  *   poll    50 times a second: depth and drops of every listener of the targets
- *   census  all connections, once a second, less often when a pass costs more than 1 % of one CPU
  * Without targets the service watches the probe's own namespace as a whole. */
 #ifndef UP_SOCKETS_H
 #define UP_SOCKETS_H
@@ -59,7 +58,7 @@ struct up_listener {
 		capacity; /* sum of backlog + 1: the kernel's test is "longer than the backlog" (sk_acceptq_is_full); 0 = not known */
 	double fullest_ratio; /* queue / capacity of the fullest single socket in the window */
 	struct up_u64 somaxconn; /* of the namespace */
-	struct up_u64 syn_queue; /* half-open connections, from the last census */
+	struct up_u64 syn_queue; /* gauge: half-open connections at the last search */
 };
 
 /* Copies the listeners of TARGET (NULL: the host) at this TICK into ARENA. Repeated calls in one tick give the same maxima.

@@ -156,6 +156,8 @@ static void search(struct finder *finder)
 			finder_decide(finder, space, &finder->rows.items[row]);
 	}
 	finder_publish(finder);
+	for (size_t i = 0; i < sockets->space_count; i++)
+		sockets_count_half_open(sockets, &sockets->spaces[i]);
 }
 
 void *sockets_find_main(void *arg)

@@ -138,6 +138,9 @@ int sockets_dump_listeners(struct sockets_space *space, enum sockets_user user, 
 /* Reads the sysctls again. */
 void sockets_space_sysctls(struct sockets_space *space);
 
+/* sockets_half_open.c: fills syn_queue of the listeners in SPACE; a walk over the whole table of connections (1 to 2 ms). Find thread only. */
+void sockets_count_half_open(struct up_sockets *sockets, struct sockets_space *space);
+
 /* sockets_owner.c: who holds which socket. */
 struct sockets_ids {
 	uint64_t *items; /* sorted, owned */
