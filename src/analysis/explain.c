@@ -131,7 +131,7 @@ void up_explain(const struct up_comparison *c, struct up_attribution *a)
 		up_say(a->falsifier, sizeof(a->falsifier),
 			"a row that grew with the requests: see which collectors are denied (useprobe doctor)");
 		up_say(a->next, sizeof(a->next),
-			"run with more rights or name the queue (--queue, --conn-max, --scrape), and repeat");
+			"run with more rights or name the queue (--queue, --conn-max), and repeat");
 		break;
 	case UP_BOTTLENECK_RESOURCE:
 		falsify(a, a->falsifier, sizeof(a->falsifier));
