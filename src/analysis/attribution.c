@@ -321,6 +321,8 @@ static int judge(const struct up_job *job, const struct up_episode *episodes, si
 			r = walk_behind(job, a);
 	}
 	up_explain(&c, a);
+	if (a->verdict == UP_BOTTLENECK_RESOURCE)
+		up_database_evidence(&c, a);
 	up_comparison_done(&c);
 	return r;
 }

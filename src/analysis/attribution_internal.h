@@ -67,6 +67,8 @@ bool up_onset_agrees(const struct up_comparison *c, const struct up_attribution 
 	char *why, size_t size);
 /* Errors that move the verdict one station inwards. */
 void up_error_evidence(const struct up_comparison *c, struct up_attribution *a);
+/* A suspected dependency that is a database whose waits are known: the class that grew most, and what to do about it. After up_explain. */
+void up_database_evidence(const struct up_comparison *c, struct up_attribution *a);
 /* Acquittals, unexplained rest, falsifier and next step. */
 void up_explain(const struct up_comparison *c, struct up_attribution *a);
 

@@ -98,7 +98,7 @@ static void advise(const struct up_attribution *a, char *text, size_t size)
 			"more threads help as long as nothing behind them fills: see the ceilings; or shorten what they hold a request for" },
 		{ "connection-pool",
 			"a larger pool helps if the dependency can take it: see the ceilings; or fewer and shorter queries" },
-		{ "dependency", "look inside it: make it a second target (-c), or useprobe-sqlbridge for a database's wait classes" },
+		{ "dependency", "look inside it: make it a second target (-c), or --sql for a database's wait classes" },
 		{ "lock", "find the lock: stacks of the waiting threads (perf, gdb, the runtime's own dump)" },
 		{ "listen", "accept faster: one thread accepts, and it is late" },
 		{ "descriptors", "raise the limit (ulimit -n, LimitNOFILE), or find the leak" },

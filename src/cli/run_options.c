@@ -8,8 +8,10 @@
 #include "useprobe/clock.h"
 #include "useprobe/collector.h"
 #include "useprobe/computed.h"
+#include "useprobe/http_source.h"
 #include "useprobe/queue_spec.h"
 #include "useprobe/scan.h"
+#include "useprobe/sql_address.h"
 
 static const char help[] =
 	"useprobe - utilization, saturation and errors of every resource a load test leans on\n"
@@ -40,6 +42,8 @@ static const char help[] =
 	"      --root DIR         read a recorded tree instead of this machine\n"
 	"      --name ADDR:PORT=LABEL  call a dependency by name (repeatable)\n"
 	"      --conn-max [PEER=]N  the size of the connection pool to PEER (ADDR:PORT or its LABEL; repeatable)\n"
+	"      --sql [NAME=]URL   what a database's tasks wait for, from useprobe-sqlbridge at URL (repeatable)\n"
+	"      --sql-token-file FILE  the bridge's token\n"
 	"      --queue NAME=BINARY:ENQUEUE,DEQUEUE  a queue inside the program: two of its functions (repeatable, root); DEQUEUE@begin\n"
 	"                         for one that works on the item, @return for one that waits inside for it, @nonnull for one that\n"
 	"                         returns NULL when there is none\n"
@@ -70,6 +74,8 @@ enum {
 	OPT_HELP,
 	OPT_QUEUE,
 	OPT_CONN_MAX,
+	OPT_SQL,
+	OPT_SQL_TOKEN,
 	OPT_SETTING, /* handed to the collectors by name */
 };
 
@@ -93,6 +99,8 @@ static const struct option options[] = {
 	{ "name", required_argument, NULL, OPT_SETTING },
 	{ "queue", required_argument, NULL, OPT_QUEUE },
 	{ "conn-max", required_argument, NULL, OPT_CONN_MAX },
+	{ "sql", required_argument, NULL, OPT_SQL },
+	{ "sql-token-file", required_argument, NULL, OPT_SQL_TOKEN },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -187,6 +195,34 @@ static int add_conn_max(struct run_options *o, const char *value)
 	return add_setting(o, "conn-max", value);
 }
 
+/* The address is never repeated: it may hold a password. */
+static int add_sql(struct run_options *o, const char *value)
+{
+	struct up_sql_address address;
+	char expected[256];
+
+	if (up_sql_address_parse(value, &address, expected, sizeof(expected)) < 0)
+		return wrong("--sql", "...", expected);
+	if (count_settings(o, "sql") == UP_SQL_SOURCES_MAX) {
+		fprintf(stderr, "useprobe: --sql: at most %d of them\n", UP_SQL_SOURCES_MAX);
+		return -EINVAL;
+	}
+	return add_setting(o, "sql", value);
+}
+
+static int add_sql_token(struct run_options *o, const char *path)
+{
+	char token[4096], error[256];
+	const int r = up_http_token_read(path, token, sizeof(token), error, sizeof(error));
+
+	explicit_bzero(token, sizeof(token));
+	if (r < 0) {
+		fprintf(stderr, "useprobe: --sql-token-file %s: %s\n", path, error);
+		return -EINVAL;
+	}
+	return add_setting(o, "sql-token-file", path);
+}
+
 /* LIST names resources and collectors only: a typing error would leave rows out without a word. */
 static int check_list(const char *option, const char *list)
 {
@@ -256,6 +292,10 @@ static int apply(struct run_options *o, int opt, int index, const char *value)
 		return add_queue(o, value);
 	case OPT_CONN_MAX:
 		return add_conn_max(o, value);
+	case OPT_SQL:
+		return add_sql(o, value);
+	case OPT_SQL_TOKEN:
+		return add_sql_token(o, value);
 	case OPT_SETTING:
 		return add_setting(o, options[index].name, value);
 	case OPT_VERSION:

@@ -1,4 +1,5 @@
 """The bridge through the real psqlodbc driver. usage: check_postgresql.py BRIDGE DRIVER PORT PSQL..."""
+import csv
 import json
 import os
 import random
@@ -43,6 +44,24 @@ def rights():
     return bridge
 
 
+class Probe:
+    """useprobe beside the bridge, over the same seconds."""
+
+    def __init__(self, bridge):
+        self.csv = os.path.join(bridge.folder.name, "sql.csv")
+        useprobe = os.path.join(os.path.dirname(program), "useprobe")
+        self.process = subprocess.Popen([useprobe, "--sql", f"shop=http://127.0.0.1:{bridge.port}", "-i", "0.5", "-b", "--only", "sql",
+                                         "-o", self.csv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1)
+
+    def lock_waiters(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(10)
+        rows = [r for r in csv.DictReader(open(self.csv)) if r["name"] == "shop/lock" and r["saturation"]]
+        check(rows, "rows of class lock")
+        return sum(float(r["saturation"]) * float(r["window_s"]) for r in rows) / sum(float(r["window_s"]) for r in rows)
+
+
 def contention(bridge):
     """Sessions that each hold one row's lock for 100 ms: all but one wait. The truth is the server's own count, looked at beside."""
     script = "begin; update contended set n = n + 1; select pg_sleep(0.1); commit;\n" * 60
@@ -52,11 +71,13 @@ def contention(bridge):
         sessions[-1].stdin.write(script)
         sessions[-1].stdin.close()
     time.sleep(0.7)
+    probe = Probe(bridge)
     before = bridge.sample()
     seen = sql("do $$ declare total bigint := 0; n int; begin for i in 1..120 loop perform pg_stat_clear_snapshot(); select count(*) into n "
                "from pg_locks where not granted; total := total + n; perform pg_sleep(0.025); end loop; "
                "create temp table seen as select total / 120.0 as n; end $$; select n from seen")
     after = bridge.sample()
+    waiting = probe.lock_waiters()
     for session in sessions:
         session.terminate()
         session.wait()
@@ -71,6 +92,8 @@ def contention(bridge):
     print(f"lock contention: {({k: round(v, 2) for k, v in classes.items()})}; pg_locks: {seen} not granted; "
           f"a sample costs {json.loads(bridge.get('/health')[1])['cost_mean_ms']:.2f} ms")
     check(top == "lock" and abs(classes["lock"] - float(seen)) <= 0.1 * float(seen), "lock is on top, within 10 % of pg_locks")
+    print(f"useprobe --sql: {waiting:.2f} wait for a lock")
+    check(abs(waiting - float(seen)) <= 0.1 * float(seen), "the probe's row of class lock, within 10 % of pg_locks")
     check(span > 2500 and before["generation"] == after["generation"], "looks cover the window")
     check(after["workers_max"] == 40 and after["workers"] >= 6 and after["errors"]["deadlocks"] == 0, "connections and errors")
     check(all(w["waits"] is None for w in after["waits"]), "looks count no waits")

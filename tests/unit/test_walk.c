@@ -135,6 +135,41 @@ static void add_second_target(struct tape *tape, int second)
 	tape->target = "api";
 }
 
+static void sql_row(struct tape *tape, const char *name, double tasks)
+{
+	tape_full_row(tape,
+		&(struct up_row){ .scope = UP_SCOPE_DATABASE, .resource = "sql", .name = name, .saturation = up_value(tasks) });
+}
+
+static void add_waits(struct tape *tape, int second)
+{
+	const bool bad = second >= 2 * STEP_S;
+
+	tape->target = NULL;
+	sql_row(tape, "shop", bad ? 16 : 1);
+	sql_row(tape, "shop/buffer-io", bad ? 1.5 : 1);
+	if (bad)
+		sql_row(tape, "shop/lock", 14);
+	tape->target = "api";
+}
+
+/* Classes of waits divide the dependency's time: the suspect stays, and what it waits for is said. */
+static void test_a_database_is_looked_into(void **state)
+{
+	const struct second bad = slow_database();
+	struct scene scene;
+	bool said = false;
+
+	(void)state;
+	scene_run(&scene, &bad, add_waits);
+	assert_suspect(&scene, "dependency", PEER);
+	for (size_t i = 0; i < scene.answer.n_evidence; i++)
+		said = said || (strstr(scene.answer.evidence[i], "shop/lock") && strstr(scene.answer.evidence[i], "14 tasks"));
+	assert_true(said);
+	assert_non_null(strstr(scene.answer.next, "who holds the locks"));
+	tape_done(&scene.tape);
+}
+
 static void test_walk_goes_on_in_the_second_target(void **state)
 {
 	const struct second bad = slow_database();
@@ -610,6 +645,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inherits_to_the_dependency),
+		cmocka_unit_test(test_a_database_is_looked_into),
 		cmocka_unit_test(test_walk_goes_on_in_the_second_target),
 		cmocka_unit_test(test_cpu_quota_and_its_ancestor),
 		cmocka_unit_test(test_full_inside_a_full_pool),
