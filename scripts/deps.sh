@@ -7,7 +7,7 @@ set -eu
 build="gcc make pkg-config clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libncurses-dev libjansson-dev
 libcurl4-openssl-dev unixodbc-dev libmicrohttpd-dev libcmocka-dev tmux clang-tidy clang-format cppcheck libclang-rt-14-dev
 iproute2 curl python3"
-live="docker.io containerd podman runc busybox-static qemu-system-x86 cpio zstd nginx-light nodejs openjdk-17-jdk-headless postgresql odbc-postgresql freetds-bin tdsodbc chromium wrk hey linux-perf bpftrace mmdebstrap e2fsprogs"
+live="docker.io containerd podman runc busybox-static qemu-system-x86 cpio zstd nginx-light nodejs openjdk-17-jdk-headless postgresql odbc-postgresql freetds-bin tdsodbc chromium wrk hey linux-perf bpftrace prometheus mmdebstrap e2fsprogs"
 case "${1:-build}" in
 build) want=$build ;;
 live) want=$live ;;

@@ -40,6 +40,7 @@ struct up_series {
 	uint64_t last_tick;
 	uint32_t next; /* chain of the hash table: index + 1, 0 = end */
 	double waiting_max; /* highest waiting over the run, NaN = never known */
+	double errors_total; /* errors so far, NaN = never known */
 };
 
 struct up_table {

@@ -137,6 +137,9 @@ static int open_probe(struct run *run)
 
 	if (r < 0)
 		fprintf(stderr, "useprobe: cannot start: %s\n", strerror(-r));
+	/* Before the CSV: a refused run leaves no file behind. */
+	if (r == 0)
+		r = run_open_export(run);
 	if (r == 0)
 		r = run_open_csv(run);
 	run->start_wall_ns = run->clock.wall_ns(run->clock.self);

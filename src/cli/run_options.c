@@ -34,6 +34,8 @@ static const char help[] =
 	"      --no-csv           write no file\n"
 	"  -b, --batch            print a table per interval instead of the live view\n"
 	"  -l, --load FILE        the load generator's result file (k6 CSV or JSON, JMeter, ...): the answer at the end uses it\n"
+	"      --export ADDR:PORT  serve the rows to a Prometheus, at http://ADDR:PORT/metrics\n"
+	"      --export-token-file FILE  the token it has to show; must be given beyond loopback\n"
 	"      --note KEY=VALUE   put a note into the .json (repeatable)\n"
 	"\n"
 	"What to read\n"
@@ -76,6 +78,8 @@ enum {
 	OPT_CONN_MAX,
 	OPT_SQL,
 	OPT_SQL_TOKEN,
+	OPT_EXPORT,
+	OPT_EXPORT_TOKEN,
 	OPT_SETTING, /* handed to the collectors by name */
 };
 
@@ -101,6 +105,8 @@ static const struct option options[] = {
 	{ "conn-max", required_argument, NULL, OPT_CONN_MAX },
 	{ "sql", required_argument, NULL, OPT_SQL },
 	{ "sql-token-file", required_argument, NULL, OPT_SQL_TOKEN },
+	{ "export", required_argument, NULL, OPT_EXPORT },
+	{ "export-token-file", required_argument, NULL, OPT_EXPORT_TOKEN },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -210,17 +216,32 @@ static int add_sql(struct run_options *o, const char *value)
 	return add_setting(o, "sql", value);
 }
 
+/* A token into RET; said when it cannot be had. */
+static int read_token(const char *option, const char *path, char *ret, size_t size)
+{
+	char error[256];
+	const int r = up_http_token_read(path, ret, size, error, sizeof(error));
+
+	if (r < 0)
+		fprintf(stderr, "useprobe: %s %s: %s\n", option, path, error);
+	return r < 0 ? -EINVAL : 0;
+}
+
 static int add_sql_token(struct run_options *o, const char *path)
 {
-	char token[4096], error[256];
-	const int r = up_http_token_read(path, token, sizeof(token), error, sizeof(error));
+	char token[4096];
+	const int r = read_token("--sql-token-file", path, token, sizeof(token));
 
 	explicit_bzero(token, sizeof(token));
-	if (r < 0) {
-		fprintf(stderr, "useprobe: --sql-token-file %s: %s\n", path, error);
-		return -EINVAL;
-	}
-	return add_setting(o, "sql-token-file", path);
+	return r < 0 ? r : add_setting(o, "sql-token-file", path);
+}
+
+static int set_export(struct run_options *o, const char *value)
+{
+	o->export = true;
+	return up_http_listen_parse(value, &o->export_guard) < 0
+		       ? wrong("--export", value, "an address and a port: 127.0.0.1:9188 or [::1]:9188")
+		       : 0;
 }
 
 /* LIST names resources and collectors only: a typing error would leave rows out without a word. */
@@ -296,6 +317,10 @@ static int apply(struct run_options *o, int opt, int index, const char *value)
 		return add_sql(o, value);
 	case OPT_SQL_TOKEN:
 		return add_sql_token(o, value);
+	case OPT_EXPORT:
+		return set_export(o, value);
+	case OPT_EXPORT_TOKEN:
+		return read_token("--export-token-file", value, o->export_guard.token, sizeof(o->export_guard.token));
 	case OPT_SETTING:
 		return add_setting(o, options[index].name, value);
 	case OPT_VERSION:
@@ -331,6 +356,9 @@ int run_options_parse(int argc, char **argv, struct run_options *ret)
 		}
 		o.command = argv + optind;
 	}
+	if (o.export && !o.export_guard.loopback && !o.export_guard.token[0])
+		return wrong("--export", o.export_guard.address,
+			"--export-token-file FILE too: beyond loopback everyone who reaches the address could read");
 	*ret = o;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #define UP_RUN_OPTIONS_H
 
 #include "useprobe/collector.h"
+#include "useprobe/http_guard.h"
 
 #define UP_SETTINGS_MAX 64
 #define UP_NOTES_MAX 32
@@ -14,6 +15,8 @@ struct run_options {
 	bool host, wait, batch, no_csv, force;
 	uint64_t interval_ns;
 	uint64_t duration_ns; /* 0 = until stopped */
+	bool export;
+	struct up_http_guard export_guard;
 	const char *csv; /* -o, NULL = default name */
 	const char *load_file; /* -l */
 	const char *notes[UP_NOTES_MAX]; /* KEY=VALUE */

@@ -10,6 +10,7 @@
 
 #include "run_live.h"
 #include "useprobe/cli.h"
+#include "useprobe/export.h"
 #include "useprobe/sidecar.h"
 
 /* "useprobe-api-20261130T195000Z.csv"; characters that a shell or a file system would mind become '_'. */
@@ -66,6 +67,29 @@ int run_open_csv(struct run *run)
 		return r;
 	return up_probe_add_sink(
 		run->probe, (struct up_sink){ .name = run->csv_path, .self = csv, .tick = up_csv_tick, .close = up_csv_close });
+}
+
+int run_open_export(struct run *run)
+{
+	const struct up_http_guard *guard = &run->options.export_guard;
+	struct up_export *export;
+	char error[256];
+	uint16_t port;
+	int r;
+
+	if (!run->options.export)
+		return 0;
+	r = up_export_open(guard, &export, &port, error, sizeof(error));
+	if (r < 0) {
+		fprintf(stderr, "useprobe: --export: %s\n", error);
+		return r;
+	}
+	fprintf(stderr,
+		strchr(guard->address, ':') ? "useprobe: metrics at http://[%s]:%u/metrics\n"
+					    : "useprobe: metrics at http://%s:%u/metrics\n",
+		guard->address, port);
+	return up_probe_add_sink(run->probe,
+		(struct up_sink){ .name = "export", .self = export, .tick = up_export_tick, .close = up_export_close });
 }
 
 int run_open_view(struct run *run)

@@ -162,9 +162,12 @@ static size_t find_series(struct up_table *table, const struct up_row *row, uint
 		free(text);
 		return UP_SERIES_NONE;
 	}
-	table->series[index] = (struct up_series){
-		.key_hash = hash, .key = text, .waiting_max = (double)NAN, .last_tick = UINT64_MAX, .next = *bucket
-	};
+	table->series[index] = (struct up_series){ .key_hash = hash,
+		.key = text,
+		.waiting_max = (double)NAN,
+		.errors_total = (double)NAN,
+		.last_tick = UINT64_MAX,
+		.next = *bucket };
 	*bucket = (uint32_t)index + 1;
 	return index;
 }
@@ -203,6 +206,8 @@ static void append(struct up_series *series, const struct up_row *row, const str
 	for (size_t i = 0; i < UP_COUNT(waits); i++)
 		if (up_value_ok(*waits[i]) && !(waits[i]->number <= series->waiting_max))
 			series->waiting_max = waits[i]->number;
+	if (up_value_ok(row->errors))
+		series->errors_total = (isnan(series->errors_total) ? 0 : series->errors_total) + row->errors.number;
 }
 
 /* Nothing runs and nothing waits. Even an idle machine makes a task wait for some microseconds: a hundredth of a task is nobody. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "useprobe/compiler.h"
+#include "useprobe/http_guard.h"
 
 #define BRIDGE_WAITS 2048 /* SQL Server 2025 knows about 1,500 types */
 #define BRIDGE_TYPE 64 /* nvarchar(60) */
@@ -119,12 +120,7 @@ struct bridge_options {
 	char connection[4096]; /* ODBC connection string, with its secrets: never printed */
 	char secret[256]; /* the password in it, to blot out of messages; "" = none known */
 	char instance[BRIDGE_TEXT];
-	char address[64]; /* to listen on, without brackets */
-	uint16_t port;
-	bool loopback;
-	char token[256]; /* "" = none */
-	char hosts[8][256]; /* --allow-host */
-	size_t n_hosts;
+	struct up_http_guard guard; /* where to listen, and for whom */
 	uint64_t interval_ns;
 	unsigned login_timeout_s, query_timeout_s;
 	enum bridge_database dialect; /* --dialect; BRIDGE_UNKNOWN = what the driver says */
@@ -134,17 +130,12 @@ struct bridge_options {
 UP_MUST_CHECK int bridge_options_parse(int argc, char **argv, struct bridge_options *ret, char *message, size_t size);
 
 /* Pure pieces (text.c). */
-bool bridge_host_allowed(const struct bridge_options *options, const char *host);
-bool bridge_origin_allowed(const struct bridge_options *options, const char *origin, const char *host);
-bool bridge_token_matches(const struct bridge_options *options, const char *authorization);
 /* Replaces every SECRET in TEXT, in place, by stars. */
 void bridge_redact(char *text, const char *secret);
 /* The value of the last KEY= (any case) of an ODBC connection string. true when it is there and fits. */
 bool bridge_connection_value(const char *connection, const char *key, char *ret, size_t size);
 /* Adds ";KEY=VALUE", VALUE in braces when it needs them. 0 or -ENOSPC. */
 UP_MUST_CHECK int bridge_connection_add(char *connection, size_t size, const char *key, const char *value);
-/* "127.0.0.1:80", "[::1]:80" into OPTIONS. 0 or -EINVAL. */
-UP_MUST_CHECK int bridge_listen_parse(const char *text, struct bridge_options *options);
 
 struct bridge {
 	struct bridge_options options;

@@ -86,9 +86,9 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	(void)upload;
 	(void)upload_size;
 	(void)request;
-	if (!bridge_host_allowed(options, host) || !bridge_origin_allowed(options, origin, host))
+	if (!up_http_host_allowed(&options->guard, host) || !up_http_origin_allowed(&options->guard, origin, host))
 		return refuse(connection, MHD_HTTP_FORBIDDEN, "foreign Host or Origin; --allow-host names further ones\n");
-	if (!bridge_token_matches(options, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization")))
+	if (!up_http_token_matches(&options->guard, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization")))
 		return refuse(connection, MHD_HTTP_UNAUTHORIZED, "the bearer token is expected\n");
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
@@ -106,15 +106,15 @@ static void silent(void *context, const char *format, va_list args)
 int bridge_http_start(struct bridge *bridge, struct bridge_http **ret, uint16_t *ret_port, char *message, size_t size)
 {
 	const struct bridge_options *options = &bridge->options;
-	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(options->port) };
-	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(options->port) };
-	bool is_v4 = inet_pton(AF_INET, options->address, &v4.sin_addr) == 1;
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(options->guard.port) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(options->guard.port) };
+	bool is_v4 = inet_pton(AF_INET, options->guard.address, &v4.sin_addr) == 1;
 	unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG | (is_v4 ? 0 : MHD_USE_IPv6);
 	struct bridge_http *http = calloc(1, sizeof(*http));
 	const union MHD_DaemonInfo *info;
 	sigset_t all, before;
 
-	if (!http || (!is_v4 && inet_pton(AF_INET6, options->address, &v6.sin6_addr) != 1)) {
+	if (!http || (!is_v4 && inet_pton(AF_INET6, options->guard.address, &v6.sin6_addr) != 1)) {
 		free(http);
 		return -EINVAL;
 	}
@@ -123,8 +123,8 @@ int bridge_http_start(struct bridge *bridge, struct bridge_http **ret, uint16_t 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	errno = 0;
-	http->daemon = MHD_start_daemon(flags, options->port, NULL, NULL, handle, http, MHD_OPTION_EXTERNAL_LOGGER, silent, NULL,
-		MHD_OPTION_SOCK_ADDR, is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6, MHD_OPTION_CONNECTION_LIMIT,
+	http->daemon = MHD_start_daemon(flags, options->guard.port, NULL, NULL, handle, http, MHD_OPTION_EXTERNAL_LOGGER, silent,
+		NULL, MHD_OPTION_SOCK_ADDR, is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6, MHD_OPTION_CONNECTION_LIMIT,
 		CLIENTS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CLIENT_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, CLIENT_SECONDS,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -132,7 +132,8 @@ int bridge_http_start(struct bridge *bridge, struct bridge_http **ret, uint16_t 
 	if (!info) {
 		int error = errno ? errno : EIO;
 
-		snprintf(message, size, "cannot listen on %s:%u: %s", options->address, options->port, strerror(error));
+		snprintf(message, size, "cannot listen on %s:%u: %s", options->guard.address, options->guard.port,
+			strerror(error));
 		bridge_http_stop(http);
 		return -error;
 	}

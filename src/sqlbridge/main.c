@@ -75,8 +75,8 @@ static int run(struct bridge *bridge)
 		bridge_http_stop(http);
 		return 1;
 	}
-	printf(strchr(bridge->options.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n", bridge->options.address,
-		port);
+	printf(strchr(bridge->options.guard.address, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
+		bridge->options.guard.address, port);
 	fflush(stdout);
 	sigwait(&ends, &signal_number);
 	if (!stop_worker(bridge)) {

@@ -165,16 +165,16 @@ static int take_option(int option, struct bridge_options *ret, char *message, si
 {
 	switch (option) {
 	case OPT_LISTEN:
-		return bridge_listen_parse(optarg, ret) == 0
+		return up_http_listen_parse(optarg, &ret->guard) == 0
 			       ? 0
 			       : wrong(message, size,
 					 "--listen %s: an address and a port are expected, 127.0.0.1:9187 or [::1]:9187", optarg);
 	case OPT_TOKEN:
-		return read_secret(optarg, ret->token, sizeof(ret->token), message, size);
+		return read_secret(optarg, ret->guard.token, sizeof(ret->guard.token), message, size);
 	case OPT_HOST:
-		if (ret->n_hosts == UP_COUNT(ret->hosts))
-			return wrong(message, size, "--allow-host: at most %zu", UP_COUNT(ret->hosts));
-		snprintf(ret->hosts[ret->n_hosts++], sizeof(ret->hosts[0]), "%s", optarg);
+		if (ret->guard.n_hosts == UP_COUNT(ret->guard.hosts))
+			return wrong(message, size, "--allow-host: at most %zu", UP_COUNT(ret->guard.hosts));
+		snprintf(ret->guard.hosts[ret->guard.n_hosts++], sizeof(ret->guard.hosts[0]), "%s", optarg);
 		return 0;
 	case OPT_INTERVAL:
 		return up_time_parse(optarg, &ret->interval_ns) == 0 && ret->interval_ns >= 100 * UP_NS_PER_MS
@@ -219,9 +219,7 @@ int bridge_options_parse(int argc, char **argv, struct bridge_options *ret, char
 	const char *user = NULL, *password_file = NULL;
 	int option, rc;
 
-	*ret = (struct bridge_options){ .address = "127.0.0.1",
-		.port = 9187,
-		.loopback = true,
+	*ret = (struct bridge_options){ .guard = { .address = "127.0.0.1", .port = 9187, .loopback = true },
 		.interval_ns = UP_NS_PER_S,
 		.login_timeout_s = 5,
 		.query_timeout_s = 5 };
@@ -237,9 +235,9 @@ int bridge_options_parse(int argc, char **argv, struct bridge_options *ret, char
 	}
 	if (argc - optind > 1)
 		return wrong(message, size, "one data source is expected; see --help");
-	if (!ret->loopback && !ret->token[0])
+	if (!ret->guard.loopback && !ret->guard.token[0])
 		return wrong(message, size, "--listen %s is not loopback: everyone who reaches it could read; give --token-file",
-			ret->address);
+			ret->guard.address);
 	rc = take_data_source(argv[optind], ret, message, size);
 	return rc < 0 ? rc : take_credentials(user, password_file, ret, message, size);
 }

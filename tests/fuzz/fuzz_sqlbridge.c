@@ -12,14 +12,14 @@ static struct bridge_sample sample;
 
 static void headers(char *text)
 {
-	struct bridge_options options = { .address = "127.0.0.1", .loopback = true, .token = "secret" };
+	struct up_http_guard options = { .address = "127.0.0.1", .loopback = true, .token = "secret" };
 
-	if (bridge_host_allowed(&options, text) && !strstr(text, "127.") && !strcasestr(text, "localhost") && !strchr(text, '['))
+	if (up_http_host_allowed(&options, text) && !strstr(text, "127.") && !strcasestr(text, "localhost") && !strchr(text, '['))
 		abort();
-	(void)bridge_origin_allowed(&options, text, "localhost:1");
-	if (bridge_token_matches(&options, text) && strcasecmp(text, "Bearer secret") != 0)
+	(void)up_http_origin_allowed(&options, text, "localhost:1");
+	if (up_http_token_matches(&options, text) && strcasecmp(text, "Bearer secret") != 0)
 		abort();
-	(void)bridge_listen_parse(text, &options);
+	(void)up_http_listen_parse(text, &options);
 }
 
 static void connection(char *text)

@@ -185,35 +185,35 @@ static void metrics_text(void **state)
 
 static void who_may_ask(void **state)
 {
-	struct bridge_options local = { .address = "127.0.0.1", .loopback = true },
-			      open = { .address = "0.0.0.0", .token = "t0ken" };
+	struct up_http_guard local = { .address = "127.0.0.1", .loopback = true },
+			     open = { .address = "0.0.0.0", .token = "t0ken" };
 	static const char *const ours[] = { "localhost", "LOCALHOST:9187", "127.0.0.1:1", "127.3.2.1", "[::1]:80", "[::1]" };
 	static const char *const foreign[] = { "evil.example", "localhost.evil.example", "localhost:", "localhost:x",
 		"localhost:70000", "", ":80", "[::1", "[::1]x", "128.0.0.1", "127.0.0.1.evil.example", "localhost@evil" };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		assert_true(bridge_host_allowed(&local, ours[i]));
+		assert_true(up_http_host_allowed(&local, ours[i]));
 	for (unsigned i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
-		assert_false(bridge_host_allowed(&local, foreign[i]));
-	assert_false(bridge_host_allowed(&local, NULL));
+		assert_false(up_http_host_allowed(&local, foreign[i]));
+	assert_false(up_http_host_allowed(&local, NULL));
 	snprintf(local.hosts[local.n_hosts++], sizeof(local.hosts[0]), "db.lan");
-	assert_true(bridge_host_allowed(&local, "db.lan:9187"));
-	assert_true(bridge_host_allowed(&open, "anything"));
-	assert_true(bridge_origin_allowed(&local, NULL, "localhost:1"));
-	assert_true(bridge_origin_allowed(&local, "http://localhost:1", "localhost:1"));
-	assert_false(bridge_origin_allowed(&local, "http://localhost:2", "localhost:1"));
-	assert_false(bridge_origin_allowed(&local, "https://evil.example", "localhost:1"));
-	assert_false(bridge_origin_allowed(&local, "null", "localhost:1"));
-	assert_false(bridge_origin_allowed(&local, "http://evil", "evil"));
-	assert_true(bridge_token_matches(&local, NULL));
-	assert_true(bridge_token_matches(&open, "bearer t0ken"));
-	assert_false(bridge_token_matches(&open, "Bearer t0keN"));
-	assert_false(bridge_token_matches(&open, "Bearer t0ken2"));
-	assert_false(bridge_token_matches(&open, "Bearer t0ke"));
-	assert_false(bridge_token_matches(&open, "Bearer "));
-	assert_false(bridge_token_matches(&open, "t0ken"));
-	assert_false(bridge_token_matches(&open, NULL));
+	assert_true(up_http_host_allowed(&local, "db.lan:9187"));
+	assert_true(up_http_host_allowed(&open, "anything"));
+	assert_true(up_http_origin_allowed(&local, NULL, "localhost:1"));
+	assert_true(up_http_origin_allowed(&local, "http://localhost:1", "localhost:1"));
+	assert_false(up_http_origin_allowed(&local, "http://localhost:2", "localhost:1"));
+	assert_false(up_http_origin_allowed(&local, "https://evil.example", "localhost:1"));
+	assert_false(up_http_origin_allowed(&local, "null", "localhost:1"));
+	assert_false(up_http_origin_allowed(&local, "http://evil", "evil"));
+	assert_true(up_http_token_matches(&local, NULL));
+	assert_true(up_http_token_matches(&open, "bearer t0ken"));
+	assert_false(up_http_token_matches(&open, "Bearer t0keN"));
+	assert_false(up_http_token_matches(&open, "Bearer t0ken2"));
+	assert_false(up_http_token_matches(&open, "Bearer t0ke"));
+	assert_false(up_http_token_matches(&open, "Bearer "));
+	assert_false(up_http_token_matches(&open, "t0ken"));
+	assert_false(up_http_token_matches(&open, NULL));
 }
 
 static void secrets(void **state)
@@ -261,10 +261,10 @@ static void arguments(void **state)
 	assert_int_equal(parse(&options, message, "shop", "--user", "u", "--password-file", path, NULL), 0);
 	assert_string_equal(options.connection, "DSN=shop;UID=u;PWD=hidden word");
 	assert_string_equal(options.secret, "hidden word");
-	assert_true(options.loopback && options.port == 9187);
+	assert_true(options.guard.loopback && options.guard.port == 9187);
 	assert_int_equal(parse(&options, message, "--listen", "[::1]:0", "shop", NULL), 0);
 	assert_int_equal(parse(&options, message, "--listen", "0.0.0.0:1", "--token-file", path, at, NULL), 0);
-	assert_string_equal(options.token, "hidden word");
+	assert_string_equal(options.guard.token, "hidden word");
 	assert_int_equal(parse(&options, message, "--listen", "0.0.0.0:1", "shop", NULL), -EINVAL);
 	assert_non_null(strstr(message, "--token-file"));
 	assert_int_equal(parse(&options, message, "UID=u;PWD=hidden", NULL), -EINVAL);
