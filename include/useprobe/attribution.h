@@ -15,6 +15,7 @@ struct up_stage {
 	int64_t from_us, to_us;
 	double offered_per_s, achieved_per_s;
 	double in_flight; /* as the generator sees it; NAN */
+	double inside; /* requests inside as the kernel counts them; of up_stages_from_rows only, NAN where not known */
 	enum up_stage_verdict verdict;
 };
 
@@ -108,5 +109,16 @@ int up_episodes_find(const struct up_recording *recording, const struct up_subje
  * -ENOMEM. */
 int up_stages_from_rows(
 	const struct up_recording *recording, const struct up_subject *subject, struct up_stage *ret, size_t max, int *ret_bad);
+
+/* The knee of a run without load file, by the stages above. */
+struct up_row_knee {
+	bool tried, found; /* tried: there were windows to judge */
+	double good_per_s, bad_per_s; /* completed in the best window before it, and in the bad one */
+	double at_s; /* when, in seconds since the recording began */
+};
+/* Fills STAGE [max] and RET for the first target of RECORDING that has requests, and INPUT (n_stages, bad) when there is a knee: without one the
+ * episodes decide. The live view and the report both call this. Returns how many stages were cut, or -ENOMEM. */
+UP_MUST_CHECK int up_row_knee_find(const struct up_recording *recording, struct up_stage *stage, size_t max,
+	struct up_attribution_input *input, struct up_row_knee *ret);
 
 #endif

@@ -111,6 +111,8 @@ struct up_live {
 	char filter[UP_LIVE_TEXT]; /* substring, "" = all */
 	char focus[512]; /* target whose rows come first, "" = none */
 	char input[UP_LIVE_TEXT]; /* what is being typed */
+	char curve[UP_LIVE_TEXT * 2]; /* the load so far: what came in a second, and how many requests were inside; "" = not known */
+	char knee[UP_LIVE_TEXT * 4]; /* where it stopped following, and what limits; "" = not so far */
 	char message[UP_LIVE_TEXT * 2]; /* answer to the last key, shown until the next one */
 	uint64_t selected; /* id of a line, 0 = none: the view stays at its top */
 	size_t selected_at; /* its place, for when it is gone */

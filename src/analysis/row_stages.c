@@ -27,7 +27,9 @@ static bool cut_window(const struct up_recording *r, size_t *at, double length_s
 
 		if (i - first < UP_TICKS_MIN || for_s < length_s)
 			continue;
-		*ret = (struct up_stage){ .from_us = r->tick[first].wall_us, .to_us = r->tick[i].wall_us, .in_flight = NAN };
+		*ret = (struct up_stage){
+			.from_us = r->tick[first].wall_us, .to_us = r->tick[i].wall_us, .in_flight = NAN, .inside = NAN
+		};
 		*at = i;
 		return true;
 	}
@@ -55,6 +57,7 @@ static void measure(const struct up_recording *recording, const struct up_subjec
 		.known = states->known && states->ticks >= UP_TICKS_MIN && states->arrivals >= ARRIVALS_MIN };
 	stage->offered_per_s = states->covered_s > 0 ? states->arrivals / states->covered_s : NAN;
 	stage->achieved_per_s = states->x_per_s;
+	stage->inside = ret->known ? ret->inside : NAN;
 }
 
 static int judge_windows(struct up_stage *stage, struct window *window, size_t n)
@@ -108,4 +111,29 @@ int up_stages_from_rows(
 	free(window);
 	free(states);
 	return (int)n;
+}
+
+int up_row_knee_find(const struct up_recording *recording, struct up_stage *stage, size_t max, struct up_attribution_input *input,
+	struct up_row_knee *ret)
+{
+	struct up_subject subject;
+	int n;
+
+	*ret = (struct up_row_knee){ 0 };
+	if (up_subjects(recording, &subject, 1) == 0)
+		return 0;
+	n = up_stages_from_rows(recording, &subject, stage, max, &input->bad);
+	if (n < 0)
+		return n;
+	ret->tried = n > 0;
+	ret->found = input->bad >= 0;
+	if (!ret->found)
+		return n;
+	input->n_stages = (size_t)n;
+	for (int i = 0; i < input->bad; i++)
+		if (stage[i].verdict == UP_STAGE_GOOD)
+			ret->good_per_s = fmax(ret->good_per_s, stage[i].achieved_per_s);
+	ret->bad_per_s = stage[input->bad].achieved_per_s;
+	ret->at_s = (double)(stage[input->bad - 1].from_us - recording->tick[0].wall_us) / 1e6;
+	return n;
 }

@@ -199,31 +199,6 @@ static int take_load(
 	return 0;
 }
 
-/* Without a load file the kernel's counts tell the knee; the offered rate stays unknown. */
-static int take_rows(struct up_answer *answer, struct up_stage *stages, struct up_attribution_input *input)
-{
-	struct up_subject subject;
-	int n;
-
-	if (up_subjects(&answer->recording, &subject, 1) == 0)
-		return 0;
-	n = up_stages_from_rows(&answer->recording, &subject, stages, UP_STEPS_MAX, &input->bad);
-	if (n < 0)
-		return n;
-	answer->row_knee.tried = n > 0;
-	answer->row_knee.found = input->bad >= 0;
-	if (input->bad < 0)
-		return 0;
-	/* Stages are given only with a knee: without one the episodes decide. */
-	input->n_stages = (size_t)n;
-	for (int i = 0; i < input->bad; i++)
-		if (stages[i].verdict == UP_STAGE_GOOD)
-			answer->row_knee.good_per_s = fmax(answer->row_knee.good_per_s, stages[i].achieved_per_s);
-	answer->row_knee.bad_per_s = stages[input->bad].achieved_per_s;
-	answer->row_knee.at_s = (double)(stages[input->bad - 1].from_us - answer->recording.tick[0].wall_us) / 1e6;
-	return 0;
-}
-
 static int compute(struct up_answer *answer, struct up_report *report, const struct up_rules *rules)
 {
 	struct up_stage *stages = calloc(UP_STEPS_MAX, sizeof(*stages));
@@ -238,8 +213,8 @@ static int compute(struct up_answer *answer, struct up_report *report, const str
 	else if (r == 0 && report->has_load)
 		r = take_load(answer, report, stages, &input);
 	else if (r == 0)
-		r = take_rows(answer, stages, &input);
-	if (r == 0)
+		r = up_row_knee_find(&answer->recording, stages, UP_STEPS_MAX, &input, &answer->row_knee);
+	if (r >= 0)
 		r = up_attribution_find(&input, &answer->attribution);
 	if (r == 0) {
 		n = up_ceilings_find(&input, &answer->attribution, answer->ceiling, UP_CEILINGS_MAX);

@@ -14,11 +14,7 @@ struct up_answer {
 	size_t n_ceilings;
 	struct up_shift shift;
 	struct up_states states[UP_STEPS_MAX]; /* [curve.n] of the first target; known is false where nothing was measured */
-	struct { /* the knee by the kernel's counts, when no load file tells one */
-		bool tried, found;
-		double good_per_s, bad_per_s; /* completed in the best window before it, and in the bad one */
-		double at_s; /* when, in seconds since the recording began */
-	} row_knee;
+	struct up_row_knee row_knee; /* the knee by the kernel's counts, when no load file tells one */
 	char samples[512]; /* name of the file */
 	char notes[512]; /* what was left out while reading; "" = nothing */
 	char target[256]; /* whose requests the states are */

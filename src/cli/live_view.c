@@ -54,6 +54,7 @@ void live_view_close(struct live_view *view)
 	up_grid_done(&view->grid);
 	if (view->has_frozen)
 		up_table_done(&view->frozen);
+	live_knee_done(&view->knee);
 	free(view);
 }
 
@@ -65,6 +66,7 @@ static const struct up_table *shown(const struct live_view *view, const struct u
 void live_view_tick(struct live_view *view, const struct up_table *table)
 {
 	up_live_tick(&view->live, table);
+	live_knee_tick(&view->knee, table, &view->live);
 }
 
 void live_view_draw(struct live_view *view, const struct up_table *table)

@@ -2,6 +2,7 @@
 #ifndef UP_LIVE_VIEW_H
 #define UP_LIVE_VIEW_H
 
+#include "live_knee.h"
 #include "useprobe/live.h"
 
 struct live_view {
@@ -12,6 +13,7 @@ struct live_view {
 	struct up_grid grid;
 	struct up_table frozen; /* what a paused screen shows */
 	bool has_frozen;
+	struct live_knee knee;
 };
 
 /* Takes over the terminal on standard output, with keys from standard input or /dev/tty. 0; -ENOTTY without a terminal; -ENOTSUP when

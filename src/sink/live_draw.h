@@ -53,8 +53,8 @@ void up_live_layout_help(const struct up_live *live, struct up_live_caps caps, s
 size_t up_live_detail_below(
 	const struct up_table *table, const struct up_live *live, struct up_live_caps caps, unsigned columns, unsigned lines);
 size_t up_live_help_below(unsigned lines);
-/* Header (one line, two from 16 lines on) and footer; the list stands between. */
-unsigned up_live_header_lines(unsigned lines);
+/* Header (with curve and knee where there is room) and footer; the list stands between. */
+unsigned up_live_header_lines(const struct up_live *live, unsigned lines);
 unsigned up_live_footer_lines(unsigned lines);
 void up_live_layout_header(
 	const struct up_table *table, const struct up_live *live, struct up_live_caps caps, struct up_grid *grid);

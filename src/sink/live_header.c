@@ -9,10 +9,18 @@
 #define EVENT_SHOWN_NS (60 * UP_NS_PER_S)
 #define TARGETS_NAMED 3
 
-unsigned up_live_header_lines(unsigned lines)
+/* The curve and the knee: one of them from 24 lines on (the knee once there is one), both from 40 on. */
+static unsigned curve_lines(const struct up_live *live, unsigned lines)
+{
+	const unsigned known = (*live->curve != '\0') + (*live->knee != '\0'), room = lines >= 40 ? 2 : lines >= 24 ? 1 : 0;
+
+	return known < room ? known : room;
+}
+
+unsigned up_live_header_lines(const struct up_live *live, unsigned lines)
 {
 	/* Titles from 8 lines on, the summary from 12 on. */
-	return 1 + (lines >= 12) + (lines >= 8);
+	return 1 + (lines >= 12) + curve_lines(live, lines) + (lines >= 8);
 }
 
 unsigned up_live_footer_lines(unsigned lines)
@@ -231,17 +239,38 @@ static void put_summary(const struct up_table *table, struct up_pen *pen)
 	pen->attr = UP_ATTR_NORMAL;
 }
 
+static void put_line(struct up_grid *grid, struct up_live_caps caps, unsigned line, enum up_attr attr, const char *text)
+{
+	char safe[UP_LIVE_TEXT * 8], fit[UP_LIVE_TEXT * 8];
+	struct up_pen pen = up_pen_line(grid, caps, line);
+
+	pen.attr = attr;
+	up_terminal_text(text, caps.utf8, safe, sizeof(safe));
+	up_pen_text(&pen, up_terminal_fit(safe, up_pen_room(&pen), UP_CUT_END, caps.utf8, fit, sizeof(fit)));
+}
+
+static void put_curve(const struct up_live *live, struct up_live_caps caps, struct up_grid *grid)
+{
+	const unsigned lines = curve_lines(live, grid->lines);
+
+	if (lines == 2 || (lines == 1 && !*live->knee))
+		put_line(grid, caps, 2, UP_ATTR_NORMAL, live->curve);
+	if (lines && *live->knee)
+		put_line(grid, caps, 1 + lines, UP_ATTR_SATURATED, live->knee);
+}
+
 void up_live_layout_header(
 	const struct up_table *table, const struct up_live *live, struct up_live_caps caps, struct up_grid *grid)
 {
 	struct up_pen pen = up_pen_line(grid, caps, 0);
 
 	put_first_line(table, live, &pen);
-	if (up_live_header_lines(grid->lines) < 3)
+	if (up_live_header_lines(live, grid->lines) < 3)
 		return;
 	pen = up_pen_line(grid, caps, 1);
 	put_load(table, &pen);
 	put_summary(table, &pen);
+	put_curve(live, caps, grid);
 }
 
 /* The event AGE back; NULL when there is none or it is old. */

@@ -261,7 +261,7 @@ static void put_empty(const struct up_live *live, struct up_pen *pen)
 
 static void layout_list(const struct up_table *table, const struct up_live *live, struct up_live_caps caps, struct up_grid *grid)
 {
-	const unsigned header = up_live_header_lines(grid->lines);
+	const unsigned header = up_live_header_lines(live, grid->lines);
 	const unsigned room = grid->columns ? grid->columns - 1 : 0;
 	struct up_labels labels;
 	struct widths widths;

@@ -192,7 +192,7 @@ static void follow_selection(struct up_live *live)
 
 static void settle_list(struct up_live *live, unsigned lines)
 {
-	const unsigned around = up_live_header_lines(lines) + up_live_footer_lines(lines);
+	const unsigned around = up_live_header_lines(live, lines) + up_live_footer_lines(lines);
 
 	live->page = lines > around ? lines - around : 1;
 	if (live->selected) {

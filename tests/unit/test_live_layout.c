@@ -659,6 +659,31 @@ static void requests_line(void **state)
 	assert_shows(screen, "requests: 300/s  12 in flight  mean 40 ms  p99 81 ms");
 }
 
+/* One of curve and knee at 24 lines, the knee once there is one; both from 40 on; none in a small terminal. */
+static void curve_and_knee(void **state)
+{
+	struct screen *screen = *state;
+
+	fill(screen, 0);
+	snprintf(screen->live.curve, sizeof(screen->live.curve), "requests/s > inside:  98>1.20  197>9.80!");
+	draw(screen);
+	assert_shows(screen, "98>1.20  197>9.80!");
+	snprintf(screen->live.knee, sizeof(screen->live.knee), "KNEE at +35 s: cpu /api");
+	draw(screen);
+	assert_shows(screen, "KNEE at +35 s: cpu /api");
+	assert_int_equal(find(screen, "98>1.20"), -1);
+	assert_shows(screen, "CONDITION");
+	screen->lines = 40;
+	draw(screen);
+	assert_shows(screen, "98>1.20  197>9.80!");
+	assert_shows(screen, "KNEE at +35 s: cpu /api");
+	assert_shows(screen, "CONDITION");
+	screen->lines = 20;
+	screen->columns = 60;
+	draw(screen);
+	assert_int_equal(find(screen, "KNEE"), -1);
+}
+
 /* 1,000 rows: all can be reached. What a frame costs is printed, not asserted: the aim is 2 ms (docs/DESIGN.md). */
 static void a_thousand_rows(void **state)
 {
@@ -730,6 +755,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(targets_take_turns, setup, teardown),
 		cmocka_unit_test_setup_teardown(load_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(requests_line, setup, teardown),
+		cmocka_unit_test_setup_teardown(curve_and_knee, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_thousand_rows, setup, teardown),
 	};
 
