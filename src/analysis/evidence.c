@@ -6,6 +6,8 @@
 #include "attribution_internal.h"
 
 static const double table_full_ratio = 0.95;
+/* A pool with a thread for each request is as large as the table of descriptors lets it be. */
+static const double pool_grows_ratio = 1.3;
 
 /* Which refusals explain which station. */
 static const struct {
@@ -64,10 +66,43 @@ static void accuse(
 		a->suspect.name, 100 * reading->utilization_max, isnan(reading->errors) ? 0 : reading->errors);
 }
 
+/* The pool grew with the load: then its size is no limit of its own. */
+static bool grows(const struct up_comparison *c, const struct up_suspect *pool)
+{
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < c->recording->n_tracks; i++) {
+		const struct up_track *track = &c->recording->track[i];
+
+		if (track->resource != UP_RES_THREAD_POOL || strcmp(track->name, pool->name) != 0)
+			continue;
+		for (size_t k = 0; k <= c->n_good; k++) {
+			const struct up_states *states = k < c->n_good ? &c->good[k] : &c->bad;
+			struct up_reading reading;
+
+			up_track_read(c->recording, track, states->from_us, states->to_us, &reading);
+			if (!(reading.servers > 0))
+				continue;
+			least = fmin(least, reading.servers);
+			most = fmax(most, reading.servers);
+		}
+	}
+	return most > pool_grows_ratio * least;
+}
+
+static bool explains(const struct up_comparison *c, const struct up_attribution *a, size_t k)
+{
+	if (!a->has_suspect)
+		return false;
+	if (refusals[k].stations & 1u << a->suspect.kind)
+		return true;
+	return refusals[k].resource == UP_RES_DESCRIPTORS && a->suspect.kind == UP_STATION_WORKERS && grows(c, &a->suspect);
+}
+
 void up_error_evidence(const struct up_comparison *c, struct up_attribution *a)
 {
 	for (size_t k = 0; k < sizeof(refusals) / sizeof(refusals[0]); k++) {
-		const bool named = a->has_suspect && (refusals[k].stations & 1u << a->suspect.kind);
+		const bool named = explains(c, a, k);
 		const bool nameless = a->verdict == UP_BOTTLENECK_OUTSIDE && refusals[k].when_outside;
 
 		if (!named && !nameless)

@@ -331,12 +331,16 @@ void up_states_compute(const struct up_recording *recording, const struct up_sub
 	struct up_states *ret)
 {
 	struct up_gathered g = { .recording = recording, .subject = subject, .states = ret };
+	double overlap;
 
 	*ret = (struct up_states){
 		.from_us = from_us, .to_us = to_us, .outside_cpus = NAN, .connections = NAN, .thread_scale = 1, .owner = SIZE_MAX
 	};
 	up_states_gather(&g);
-	ret->n += g.accept;
+	/* A client sends its request as soon as it is connected: what waits to be accepted is among the unread requests already. */
+	overlap = fmin(g.accept, g.unread);
+	g.unread -= overlap;
+	ret->n += g.accept - overlap;
 	residence(ret);
 	up_states_partition(&g);
 }

@@ -10,6 +10,9 @@
 static const double held_longer_min = 1.1;
 static const double nearly_full = 0.75; /* connections in use from which a lock may be the wait for one of them */
 
+/* One thread that accepts and reads leaves requests unread behind the accept queue. */
+static const double reads_too_ratio = 0.1;
+
 struct level {
 	enum up_station_kind kind;
 	double growth_ms; /* to be explained */
@@ -82,10 +85,19 @@ static double front_unread_ms(const struct up_states *states)
 	return front_ms(states, false);
 }
 
+/* Does the accept queue wait for the POOL? Not for a thread that only accepts: what that one lets through is read at once. */
+static bool accepts(const struct up_comparison *c, const struct up_station *pool)
+{
+	if (!is_owner(c, pool))
+		return false;
+	return pool->servers >= 2 ||
+	       queue_of(&c->bad, UP_STATION_UNREAD) >= reads_too_ratio * queue_of(&c->bad, UP_STATION_ACCEPT);
+}
+
 /* The queues in front of a pool wait for it: they are part of its residence. Those not yet accepted only where its threads accept. */
 static void add_front(const struct up_comparison *c, const struct level *level, struct choice *choice)
 {
-	const bool accept = is_owner(c, front_pool(c));
+	const bool accept = accepts(c, front_pool(c));
 	double (*const of)(const struct up_states *) = accept ? front_with_accept_ms : front_unread_ms;
 	struct up_suspect *s = &choice->suspect;
 
@@ -108,7 +120,7 @@ static bool is_candidate(const struct up_comparison *c, const struct level *leve
 	/* These queues have been added to the pool they wait for. */
 	if (station->kind == UP_STATION_UNREAD)
 		return false;
-	return station->kind != UP_STATION_ACCEPT || !is_owner(c, front);
+	return station->kind != UP_STATION_ACCEPT || !accepts(c, front);
 }
 
 /* The two stations of the level whose residence grew most. */

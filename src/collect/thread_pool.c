@@ -10,6 +10,7 @@
 #include "useprobe/collector.h"
 #include "useprobe/tasks.h"
 
+#define LOOP_IDLE_NS (UP_NS_PER_S / 5) /* seen twice in ten snapshots a second */
 #define ROWS_MAX 64 /* pools shown a tick */
 
 static const char no_window[] = "no snapshot in the window";
@@ -88,8 +89,8 @@ static struct means means_of(const struct up_pool *p, const struct up_pool *c, s
 	for (int i = 0; i < UP_DOING_COUNT; i++)
 		m.doing[i] = mean_of(p ? &p->area_ns[i] : NULL, c->area_ns[i], window_ns);
 	idle = m.doing[UP_DOING_IDLE];
-	/* A thread that sleeps alone is a timer; several that do are a way to serve. */
-	if (c->threads < 2)
+	/* A thread that sleeps alone is a timer; several that do are a way to serve, and so is one that waits for events in between. */
+	if (c->threads < 2 && c->area_ns[UP_DOING_IDLE] < LOOP_IDLE_NS)
 		idle = up_plus(idle, m.doing[UP_DOING_SLEEP]);
 	m.busy = up_minus(m.threads, idle);
 	return m;

@@ -139,7 +139,7 @@ static int find_place(struct scenario_run *run, const char *keep)
 static void remove_files(const struct scenario_run *run)
 {
 	static const char *const files[] = { "samples.csv", "samples.json", "load.csv", "report.json", "db.log", "other.log",
-		"serve.log", "decoy.log", "rival.log", "probe.log", "load.log", "report.log" };
+		"serve.log", "synced", "pages", "decoy.log", "rival.log", "probe.log", "load.log", "report.log" };
 	char path[300];
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -297,7 +297,9 @@ static int run_scenario(const struct arguments *args)
 
 static int list(void)
 {
-	for (const struct scenario *s = scenarios; s->name; s++)
+	const struct scenario *s;
+
+	for (unsigned i = 0; (s = scenario_at(i)); i++)
 		printf("%-16s %s\n", s->name, s->what);
 	return 0;
 }
@@ -314,6 +316,7 @@ static int take_arguments(int argc, char **argv, struct arguments *ret)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
+	const struct scenario *s;
 	int opt;
 
 	*ret = (struct arguments){ .seed = 1 };
@@ -334,7 +337,7 @@ static int take_arguments(int argc, char **argv, struct arguments *ret)
 		else if (opt != 's')
 			return '?';
 	}
-	for (const struct scenario *s = scenarios; optind < argc && s->name; s++)
+	for (unsigned i = 0; optind < argc && (s = scenario_at(i)); i++)
 		if (strcmp(argv[optind], s->name) == 0)
 			ret->scenario = s;
 	return 0;

@@ -12,7 +12,7 @@
 
 /* What a seed draws. Options are kept as text with blanks, as a person would type them; an empty text means that nobody is started. */
 struct scenario_plan {
-	double quota_cpus, parent_quota_cpus; /* of the server's group and of the one around it, 0 = none */
+	double quota_cpus, parent_quota_cpus; /* of the server's group and of one around it alone, 0 = none */
 	unsigned memory_mb; /* limit of the server's group, 0 = none */
 	char serve
 		[SCENARIO_TEXT]; /* uselab serve; @DB and @OTHER stand for the addresses of the dependencies, @DIR for the scratch directory */
@@ -36,7 +36,8 @@ struct scenario {
 	void (*draw)(struct lab_random *random, double lift, struct scenario_plan *ret);
 	bool liftable;
 };
-extern const struct scenario scenarios[]; /* name NULL at the end */
+/* The INDEX-th of all; NULL past the end. */
+const struct scenario *scenario_at(unsigned index);
 
 int lab_scenario_main(int argc, char **argv);
 

@@ -9,6 +9,8 @@
 #include "number.h"
 #include "scenario_run.h"
 
+#define PARENT_NAME "limit"
+
 static const char *const role_names[SCENARIO_ROLES] = { "server", "db", "load", "decoy", "rival" };
 
 static int write_text(const char *dir, const char *file, const char *text)
@@ -119,12 +121,27 @@ static int set_limits(const char *dir, const char *mount, bool v2, const char *o
 	if (has_option(options, "cpuset"))
 		r = set_cpus(dir, mount, role);
 	if (r == 0 && has_option(options, "cpu"))
-		r = set_quota(dir, v2,
-			role == SCENARIO_ROLES    ? plan->parent_quota_cpus
-			: role == SCENARIO_SERVER ? plan->quota_cpus
-						  : 0);
+		r = set_quota(dir, v2, role == SCENARIO_SERVER ? plan->quota_cpus : 0);
 	if (r == 0 && has_option(options, "memory") && role == SCENARIO_SERVER)
 		r = set_memory(dir, v2, plan->memory_mb);
+	return r;
+}
+
+/* A group of the server's own around its group, with the quota. RET is where the server's goes. */
+static int make_parent(struct scenario_run *run, const struct scenario_plan *plan, const char *outer, const char *mount, bool v2,
+	const char *options, const char **ret)
+{
+	int r = make_dir(run, SCENARIO_ROLES, outer, PARENT_NAME);
+
+	if (r < 0)
+		return r;
+	*ret = run->dirs[run->dir_count - 1];
+	if (has_option(options, "cpuset"))
+		r = set_cpus(*ret, mount, SCENARIO_SERVER);
+	if (r == 0 && has_option(options, "cpu"))
+		r = set_quota(*ret, v2, plan->parent_quota_cpus);
+	if (r == 0 && v2)
+		(void)!write_text(*ret, "cgroup.subtree_control", "+cpu +cpuset +memory");
 	return r;
 }
 
@@ -141,7 +158,12 @@ static int make_tree(struct scenario_run *run, const struct scenario_plan *plan,
 	if (r == 0 && v2)
 		(void)!write_text(outer, "cgroup.subtree_control", "+cpu +cpuset +memory");
 	for (unsigned role = 0; r == 0 && role < SCENARIO_ROLES; role++) {
-		r = make_dir(run, (enum scenario_role)role, outer, role_names[role]);
+		const char *inside = outer;
+
+		if (role == SCENARIO_SERVER && run->nested)
+			r = make_parent(run, plan, outer, mount, v2, options, &inside);
+		if (r == 0)
+			r = make_dir(run, (enum scenario_role)role, inside, role_names[role]);
 		if (r == 0)
 			r = set_limits(run->dirs[run->dir_count - 1], mount, v2, options, (enum scenario_role)role, plan);
 	}
@@ -178,6 +200,7 @@ int scenario_groups(struct scenario_run *run, const struct scenario_plan *plan)
 	int r = mounts ? 0 : -errno;
 
 	snprintf(run->group, sizeof(run->group), "uselab-%d", (int)getpid());
+	run->nested = plan->parent_quota_cpus > 0;
 	while (r == 0 && fscanf(mounts, "%*s %159s %31s %511s %*d %*d", mount, type, options) == 3)
 		r = use_mount(run, plan, mount, type, options);
 	if (mounts)
@@ -187,7 +210,9 @@ int scenario_groups(struct scenario_run *run, const struct scenario_plan *plan)
 
 char *scenario_path(const struct scenario_run *run, enum scenario_role role, char *ret, size_t size)
 {
-	snprintf(ret, size, "/%s%s%s", run->group, role == SCENARIO_ROLES ? "" : "/",
+	const bool nested = run->nested && (role == SCENARIO_ROLES || role == SCENARIO_SERVER);
+
+	snprintf(ret, size, "/%s%s%s%s", run->group, nested ? "/" PARENT_NAME : "", role == SCENARIO_ROLES ? "" : "/",
 		role == SCENARIO_ROLES ? "" : role_names[role]);
 	return ret;
 }

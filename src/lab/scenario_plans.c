@@ -232,3 +232,18 @@ const struct scenario scenarios[] = {
 	{ "no-knee", "nothing limits", draw_no_knee, false },
 	{ NULL, NULL, NULL, false },
 };
+
+const struct scenario *scenario_at(unsigned index)
+{
+	unsigned first = 0;
+
+	while (scenarios[first].name)
+		first++;
+	if (index < first)
+		return &scenarios[index];
+	/* Not past the end of the second list either. */
+	for (unsigned i = 0; scenarios_more[i].name; i++)
+		if (i == index - first)
+			return &scenarios_more[i];
+	return NULL;
+}

@@ -4,6 +4,7 @@
 
 #include "scenario.h"
 
+extern const struct scenario scenarios[], scenarios_more[]; /* name NULL at the end */
 double scenario_between(struct lab_random *random, double low, double high);
 unsigned scenario_one_of(struct lab_random *random, unsigned low, unsigned high);
 /* Appends to TEXT. */

@@ -16,6 +16,7 @@ struct scenario_run {
 	char self[512], probe[512]; /* programs */
 	char dir[256]; /* where the files go */
 	char group[64]; /* around the roles' groups */
+	bool nested; /* the server's group stands in one more, which has the quota */
 	char dirs[SCENARIO_DIRS][256]; /* directories that were made, outer ones first */
 	enum scenario_role dir_role[SCENARIO_DIRS]; /* whose it is; SCENARIO_ROLES for the outer ones */
 	unsigned dir_count;
@@ -28,7 +29,7 @@ struct scenario_run {
 /* Makes GROUP with a group for each role inside, in every hierarchy that has cpu, cpuacct, cpuset, memory or freezer; limits as planned, the server
  * and its rival on the first CPU, everyone else on the last. 0 or -errno. */
 int scenario_groups(struct scenario_run *run, const struct scenario_plan *plan);
-/* Path of ROLE's group below the hierarchy's root. */
+/* Path of ROLE's group below the hierarchy's root; SCENARIO_ROLES: the one right around the server's. */
 char *scenario_path(const struct scenario_run *run, enum scenario_role role, char *ret, size_t size);
 /* Free ports of the loopback address. */
 int scenario_ports(struct scenario_run *run);

@@ -59,6 +59,23 @@ static void test_unexplained_is_the_rest(void **state)
 	assert_near(s.state[UP_IN_UNEXPLAINED], 18, 1e-3, "nothing else was measured");
 }
 
+static void add_accept_queue(struct tape *tape, int second)
+{
+	(void)second;
+	tape_row(tape, UP_SCOPE_LISTENER, "listen", LISTENER, 0.1, 60, 6);
+}
+
+/* Six wait to be accepted with their request behind them: the kernel's count of unread requests has them too. */
+static void test_nobody_waits_twice(void **state)
+{
+	const struct up_states s = states_with(80, add_accept_queue);
+
+	(void)state;
+	assert_near(s.n, 80, 1e-3, "in flight");
+	assert_near(s.state[UP_IN_ACCEPT_QUEUE], 6, 1e-3, "not accepted");
+	assert_near(s.state[UP_IN_SOCKET], 2, 1e-3, "of eight unread ones");
+}
+
 static void add_full_pool(struct tape *tape, int second)
 {
 	tape_row(tape, UP_SCOPE_PROCESS, "thread-pool", "api[7]/worker-", 0.97 + 0.01 * second, 8, NAN);
@@ -285,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unexplained_is_the_rest),
+		cmocka_unit_test(test_nobody_waits_twice),
 		cmocka_unit_test(test_full_pool_has_the_rest_in_front),
 		cmocka_unit_test(test_half_full_pool_has_no_queue),
 		cmocka_unit_test(test_pool_wait_takes_from_lock),

@@ -389,6 +389,35 @@ static void test_refusals_move_it_inwards(void **state)
 	tape_done(&scene.tape);
 }
 
+/* A thread for each request: there are as many as the descriptors allow, and then the accept queue grows. */
+static void test_a_growing_pool_is_limited_by_the_table(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	for (int full = 0; full < 2; full++) {
+		scene_begin(&scene);
+		for (int second = 0; second < 3 * STEP_S; second++) {
+			const bool bad = second >= 2 * STEP_S;
+			const double rate = second < STEP_S ? 50 : bad ? 300 : 100, done = fmin(rate, 200), threads = done * 0.1;
+
+			tape_requests(&scene.tape, LISTENER, threads + (bad ? 400 : 0), rate, done, bad ? 400 : 0);
+			tape_row(&scene.tape, UP_SCOPE_LISTENER, "listen", LISTENER, bad ? 0.8 : 0, 512, bad ? 400 : 0);
+			tape_row(&scene.tape, UP_SCOPE_PROCESS, "thread-pool", "api[7]/request", 0.99, threads, NAN);
+			tape_row(&scene.tape, UP_SCOPE_CGROUP, "cpu", "/api", 0.05, 2, 0);
+			tape_row(&scene.tape, UP_SCOPE_CGROUP, "run-queue", "/api", NAN, NAN, 0);
+			tape_row(&scene.tape, UP_SCOPE_PROCESS, "descriptors", "api[7]", full && bad ? 1 : 0.4, 36, NAN);
+			tape_tick(&scene.tape);
+		}
+		scene_answer(&scene);
+		if (full)
+			assert_suspect(&scene, "descriptors", "api[7]");
+		else
+			assert_string_not_equal(scene.answer.suspect.resource, "descriptors");
+		tape_done(&scene.tape);
+	}
+}
+
 static void test_late_onset_is_a_veto(void **state)
 {
 	struct scene scene;
@@ -654,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_two_causes_are_unknown),
 		cmocka_unit_test(test_nothing_measured_is_outside),
 		cmocka_unit_test(test_refusals_move_it_inwards),
+		cmocka_unit_test(test_a_growing_pool_is_limited_by_the_table),
 		cmocka_unit_test(test_late_onset_is_a_veto),
 		cmocka_unit_test(test_bounded_queue_has_no_onset),
 		cmocka_unit_test(test_pool_full_in_good_steps_is_no_cause),

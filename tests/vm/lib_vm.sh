@@ -84,7 +84,7 @@ initramfs() {
 	cat >"$root/init" <<'I'
 #!/bin/sh
 export PATH=/bin HOME=/root LANG=C
-mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
+mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp; ln -sf /proc/self/fd /dev/fd
 mount -t cgroup2 none /sys/fs/cgroup
 echo "+cpu +memory +io +pids" >/sys/fs/cgroup/cgroup.subtree_control
 ip link set lo up
